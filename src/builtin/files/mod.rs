@@ -1,0 +1,1 @@
+//! File tools under one root.

@@ -1,0 +1,3 @@
+//! Tools that ship with isolane, written through the public definition API only.
+
+pub mod files;

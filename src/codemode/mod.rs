@@ -1,0 +1,3 @@
+//! Code Mode: from the text of a program to its outcome.
+
+pub mod program;

@@ -1,0 +1,1 @@
+//! Renders the TypeScript declarations of the tools that a scope may see.
