@@ -6,6 +6,13 @@
 //! The way of the data:
 //! `definition -> registry view -> SDK -> program -> binding -> driver lane -> pipeline -> tool -> result -> ledger`.
 
-pub mod codemode;
-pub mod sdk;
 pub mod builtin;
+pub mod clock;
+pub mod codemode;
+pub mod content;
+pub mod ids;
+pub mod json;
+pub mod limits;
+pub mod outcome;
+pub mod schema;
+pub mod sdk;

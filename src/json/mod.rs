@@ -1,0 +1,26 @@
+//! What isolane needs of JSON beyond `serde_json`.
+//!
+//! Owns canonical text, digests, the size estimate and depth-safe walks. It never recurses over a value, so
+//! that no depth can overflow the stack (T-8). It calls nobody.
+
+mod canonical;
+mod deep;
+mod size;
+
+pub use canonical::{canonical_text, digest};
+pub use deep::{depth_exceeds, dismantle};
+pub use size::estimated_size;
+
+/// What a JSON value is, in the word used in messages.
+pub fn kind(value: &serde_json::Value) -> &'static str {
+    use serde_json::Value;
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(number) if number.is_f64() => "a number",
+        Value::Number(_) => "an integer",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,72 @@
+//! Budgets as data.
+//!
+//! Owns the numbers of E-6 and their defaults. It never enforces one: the engine, the lane and the pipeline
+//! do. It calls nobody.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+const MIB: usize = 1024 * 1024;
+
+/// What one run of a program may use (E-6). Every limit is on by default, and none can be caught by a program.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct RunLimits {
+    /// Time spent executing JavaScript, paused while the program waits for tools or timers. Default 10 s.
+    pub busy: Duration,
+    /// Time from start to end, waiting included. Default 300 s. It does not limit what a tool does after it
+    /// was told to stop: a body is always waited for (P-14).
+    pub wall: Duration,
+    /// V8 heap, in bytes. Default 128 MiB. Array buffers are counted apart.
+    pub heap_bytes: usize,
+    /// Backing stores of array buffers and typed arrays, in bytes. Default 64 MiB.
+    pub array_buffer_bytes: usize,
+    /// Logs and result together, in bytes. Default 1 MiB.
+    pub output_bytes: usize,
+    /// The program's text, in bytes. Default 1 MiB.
+    pub program_bytes: usize,
+    /// Sub-calls of one run. Default 10,000.
+    pub sub_calls: u64,
+    /// Timers waiting at the same time. Default 1,000.
+    pub pending_timers: usize,
+    /// Arguments of one sub-call as JSON text, in bytes. Default 1 MiB.
+    pub argument_bytes: usize,
+    /// Sub-calls whose bodies run at the same time (CM-18). Default 10; 1 is strictly serial (CM-20).
+    pub max_parallel_sub_calls: usize,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self {
+            busy: Duration::from_secs(10),
+            wall: Duration::from_secs(300),
+            heap_bytes: 128 * MIB,
+            array_buffer_bytes: 64 * MIB,
+            output_bytes: MIB,
+            program_bytes: MIB,
+            sub_calls: 10_000,
+            pending_timers: 1_000,
+            argument_bytes: MIB,
+            max_parallel_sub_calls: 10,
+        }
+    }
+}
+
+/// What one call through the pipeline may carry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct CallLimits {
+    /// Arguments above this many bytes are refused before validation (T-17). Default 1 MiB.
+    pub argument_bytes: usize,
+    /// Containers nested deeper than this are refused. Default 128.
+    pub depth: usize,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        Self { argument_bytes: MIB, depth: 128 }
+    }
+}

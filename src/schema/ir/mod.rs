@@ -1,0 +1,1 @@
+//! The intermediate form of a schema, from which types are rendered.
