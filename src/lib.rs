@@ -14,5 +14,8 @@ pub mod ids;
 pub mod json;
 pub mod limits;
 pub mod outcome;
+pub mod pipeline;
+pub mod registry;
 pub mod schema;
 pub mod sdk;
+pub mod tool;

@@ -3,6 +3,8 @@
 //! Owns the estimate that argument limits use (T-17). It never serialises, and allocates only past 32 open
 //! containers. It calls nobody.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 use smallvec::SmallVec;
 
@@ -13,7 +15,7 @@ enum Open<'a> {
 
 /// Bytes that the value takes as compact JSON, within a factor of two (T-17).
 ///
-/// Exact but for numbers with a fraction or an exponent, which count by their usual length.
+/// Exact but for numbers with a fraction or an exponent, which count by their scientific form.
 pub fn estimated_size(value: &Value) -> usize {
     let mut open: SmallVec<[Open<'_>; 32]> = SmallVec::new();
     let mut size = 0_usize;
@@ -59,10 +61,31 @@ fn number_size(number: &serde_json::Number) -> usize {
     } else if let Some(negative) = number.as_i64() {
         1 + digits(negative.unsigned_abs())
     } else {
-        // The shortest float is 3 bytes ("0.5"), the longest 24; a dozen is within 2x for all but the ends.
-        let float = number.as_f64().unwrap_or_default();
-        if float == float.trunc() && float.abs() < 1e5 { 5 } else { 12 }
+        float_size(number.as_f64().unwrap_or_default())
     }
+}
+
+/// Counts what the formatter would write, without a buffer.
+struct Counter(usize);
+
+impl std::fmt::Write for Counter {
+    fn write_str(&mut self, piece: &str) -> std::fmt::Result {
+        self.0 += piece.len();
+        Ok(())
+    }
+}
+
+#[expect(clippy::float_cmp, reason = "asks whether the number is whole, exactly")]
+fn float_size(float: f64) -> usize {
+    let mut counter = Counter(0);
+    // Whole numbers are written out, with ".0"; the others are about as long with an exponent as without.
+    let written = if float == float.trunc() && float.abs() < 1e16 {
+        write!(counter, "{float}.0")
+    } else {
+        write!(counter, "{float:e}")
+    };
+    debug_assert!(written.is_ok(), "counting cannot fail");
+    counter.0
 }
 
 fn string_size(text: &str) -> usize {

@@ -1,0 +1,121 @@
+//! One call on its way.
+//!
+//! Owns the request, the immutable identity of a call, and the route that `prepare` chose. It never changes
+//! after it was prepared (P-6). It calls nobody.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::ids::{CallId, ParentToken, ScopeId, SessionId, ToolName};
+use crate::outcome::CallResult;
+use crate::registry::{RegisteredTool, RegistryView};
+use crate::tool::{ProgressSink, ToolContext};
+
+/// What a caller asks for.
+#[derive(Clone)]
+pub struct CallRequest {
+    /// The call's id, chosen by the caller.
+    pub id: CallId,
+    /// The tool's name.
+    pub tool: ToolName,
+    /// The arguments; the caller keeps no part of them.
+    pub args: Value,
+    /// The session that the call belongs to.
+    pub session: SessionId,
+    /// The agent scope; absent for a direct call by the host, which then cannot be asked about (P-2).
+    pub scope: Option<ScopeId>,
+    /// Present exactly for calls from a program or another tool (CM-4).
+    pub parent: Option<ParentToken>,
+    /// The caller's power to cancel; nothing can take it away (P-6).
+    pub cancel: CancellationToken,
+    /// The working root; absent when the session has none.
+    pub root: Option<Arc<Path>>,
+    /// Where the body's progress goes; absent when nobody listens.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+}
+
+impl CallRequest {
+    /// A top-level call outside of every scope, which nobody can cancel.
+    pub fn new(id: impl Into<CallId>, tool: impl Into<ToolName>, args: Value, session: SessionId) -> Self {
+        Self {
+            id: id.into(),
+            tool: tool.into(),
+            args,
+            session,
+            scope: None,
+            parent: None,
+            cancel: CancellationToken::new(),
+            root: None,
+            progress: None,
+        }
+    }
+}
+
+impl fmt::Debug for CallRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallRequest").field("id", &self.id).field("tool", &self.tool).finish_non_exhaustive()
+    }
+}
+
+/// The identity of a call, immutable from here on (P-6).
+#[derive(Debug)]
+pub struct Call {
+    /// The call's id.
+    pub id: CallId,
+    /// The tool's name.
+    pub tool: ToolName,
+    /// The arguments as the caller gave them.
+    pub args: Value,
+    /// The session.
+    pub session: SessionId,
+    /// The agent scope; absent for a direct call by the host.
+    pub scope: Option<ScopeId>,
+    /// Present exactly for nested calls (CM-4).
+    pub parent: Option<ParentToken>,
+    /// The caller's signal.
+    pub cancel: CancellationToken,
+}
+
+/// Where a prepared call goes next (P-11).
+#[derive(Debug)]
+pub enum Route {
+    /// The body may run.
+    Dispatch,
+    /// Settled, still to be seen by post-execute: denials.
+    PostResult(CallResult),
+    /// Settled for good: collapse refusals, unknown tools, unusable arguments, early cancellation.
+    Final(CallResult),
+}
+
+/// A call that went through `prepare`.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(super) call: Arc<Call>,
+    /// The view under which the call was admitted; absent when its scope is gone.
+    pub(super) view: Option<Arc<RegistryView>>,
+    /// What the name resolved to; absent when it means nothing.
+    pub(super) tool: Option<Arc<RegisteredTool>>,
+    pub(super) context: ToolContext,
+    pub(super) route: Route,
+}
+
+impl Prepared {
+    /// The call.
+    pub fn call(&self) -> &Arc<Call> {
+        &self.call
+    }
+
+    /// Where it goes next.
+    pub fn route(&self) -> &Route {
+        &self.route
+    }
+
+    /// Takes the route out; afterwards the call counts as dispatched.
+    pub fn take_route(&mut self) -> Route {
+        std::mem::replace(&mut self.route, Route::Dispatch)
+    }
+}

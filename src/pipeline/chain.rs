@@ -1,0 +1,198 @@
+//! The three chains: which interceptors apply to a call, and how one delegates to the next.
+//!
+//! Owns registration with disposers and the `next` handles. An interceptor of a scope applies to the calls of
+//! that scope and of its descendants (P-3). It calls the interceptors.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use crate::ids::ScopeId;
+use crate::outcome::CallResult;
+use crate::pipeline::dispatch::Body;
+use crate::pipeline::{
+    AroundDispatch, BoxFuture, Call, Decision, Pipeline, PostDecision, PostExecute, PreExecute,
+    ResultObserver,
+};
+
+/// An interceptor's place. Dropping it takes the interceptor off the pipeline.
+#[must_use = "dropping the attachment takes the interceptor off at once"]
+#[derive(Debug)]
+pub struct Attachment {
+    pipeline: Option<Pipeline>,
+    id: u64,
+}
+
+impl Attachment {
+    /// Leaves the interceptor in place for as long as the pipeline lives.
+    pub fn keep(mut self) {
+        self.pipeline = None;
+    }
+}
+
+impl Drop for Attachment {
+    fn drop(&mut self) {
+        if let Some(pipeline) = self.pipeline.take() {
+            pipeline.change_chains(|chains| chains.remove(self.id));
+        }
+    }
+}
+
+struct Entry<T: ?Sized> {
+    id: u64,
+    scope: Option<ScopeId>,
+    interceptor: Arc<T>,
+}
+
+impl<T: ?Sized> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        Self { id: self.id, scope: self.scope.clone(), interceptor: Arc::clone(&self.interceptor) }
+    }
+}
+
+/// Every interceptor of a pipeline; replaced as a whole on change, so that a call sees one state.
+#[derive(Clone, Default)]
+pub(super) struct Chains {
+    pre: Vec<Entry<dyn PreExecute>>,
+    around: Vec<Entry<dyn AroundDispatch>>,
+    post: Vec<Entry<dyn PostExecute>>,
+    observers: Vec<Entry<dyn ResultObserver>>,
+}
+
+impl Chains {
+    fn remove(&mut self, id: u64) {
+        self.pre.retain(|entry| entry.id != id);
+        self.around.retain(|entry| entry.id != id);
+        self.post.retain(|entry| entry.id != id);
+        self.observers.retain(|entry| entry.id != id);
+    }
+
+    pub(super) fn pre(&self, chain: &[ScopeId]) -> Vec<Arc<dyn PreExecute>> {
+        applicable(&self.pre, chain)
+    }
+
+    pub(super) fn around(&self, chain: &[ScopeId]) -> Vec<Arc<dyn AroundDispatch>> {
+        applicable(&self.around, chain)
+    }
+
+    pub(super) fn post(&self, chain: &[ScopeId]) -> Vec<Arc<dyn PostExecute>> {
+        applicable(&self.post, chain)
+    }
+
+    pub(super) fn observers(&self, chain: &[ScopeId]) -> Vec<Arc<dyn ResultObserver>> {
+        applicable(&self.observers, chain)
+    }
+}
+
+fn applicable<T: ?Sized>(entries: &[Entry<T>], chain: &[ScopeId]) -> Vec<Arc<T>> {
+    entries
+        .iter()
+        .filter(|entry| entry.scope.as_ref().is_none_or(|scope| chain.contains(scope)))
+        .map(|entry| Arc::clone(&entry.interceptor))
+        .collect()
+}
+
+impl Pipeline {
+    /// Adds a pre-execute interceptor for every call, or for a scope and its descendants.
+    pub fn add_pre(&self, scope: Option<ScopeId>, interceptor: Arc<dyn PreExecute>) -> Attachment {
+        self.attach(|chains, id| chains.pre.push(Entry { id, scope, interceptor }))
+    }
+
+    /// Adds an around interceptor for every call, or for a scope and its descendants.
+    pub fn add_around(&self, scope: Option<ScopeId>, interceptor: Arc<dyn AroundDispatch>) -> Attachment {
+        self.attach(|chains, id| chains.around.push(Entry { id, scope, interceptor }))
+    }
+
+    /// Adds a post-execute interceptor for every call, or for a scope and its descendants.
+    pub fn add_post(&self, scope: Option<ScopeId>, interceptor: Arc<dyn PostExecute>) -> Attachment {
+        self.attach(|chains, id| chains.post.push(Entry { id, scope, interceptor }))
+    }
+
+    /// Adds an observer of final results for every call, or for a scope and its descendants.
+    pub fn add_observer(&self, scope: Option<ScopeId>, interceptor: Arc<dyn ResultObserver>) -> Attachment {
+        self.attach(|chains, id| chains.observers.push(Entry { id, scope, interceptor }))
+    }
+
+    fn attach(&self, add: impl FnOnce(&mut Chains, u64)) -> Attachment {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        self.change_chains(|chains| add(chains, id));
+        Attachment { pipeline: Some(self.clone()), id }
+    }
+
+    fn change_chains(&self, change: impl FnOnce(&mut Chains)) {
+        let mut chains = self.shared.chains.write().unwrap_or_else(PoisonError::into_inner);
+        change(Arc::make_mut(&mut chains));
+    }
+}
+
+/// The rest of the pre-execute chain.
+#[derive(Clone, Copy)]
+pub struct PreNext<'a> {
+    pub(super) call: &'a Call,
+    pub(super) rest: &'a [Arc<dyn PreExecute>],
+}
+
+impl<'a> PreNext<'a> {
+    /// What the rest of the chain decides; allow when nobody does (P-1).
+    pub fn decide(self) -> BoxFuture<'a, Decision> {
+        match self.rest.split_first() {
+            None => Box::pin(std::future::ready(Decision::Allow)),
+            Some((first, rest)) => first.decide(self.call, PreNext { call: self.call, rest }),
+        }
+    }
+}
+
+/// The rest of the around chain, with the body at its end.
+#[derive(Clone, Copy)]
+pub struct AroundNext<'a> {
+    pub(super) body: &'a Body<'a>,
+    pub(super) rest: &'a [Arc<dyn AroundDispatch>],
+    pub(super) signal: Option<&'a CancellationToken>,
+}
+
+impl<'a> AroundNext<'a> {
+    /// Runs the rest of the chain and the body under the caller's signal.
+    pub fn run(self) -> BoxFuture<'a, CallResult> {
+        match self.rest.split_first() {
+            None => Box::pin(self.body.run(self.signal)),
+            Some((first, rest)) => first.around(self.body.call(), AroundNext { rest, ..self }),
+        }
+    }
+
+    /// The same under another signal as well. The caller's signal stays fused in (P-6).
+    pub fn run_with_signal(self, signal: &'a CancellationToken) -> BoxFuture<'a, CallResult> {
+        AroundNext { signal: Some(signal), ..self }.run()
+    }
+}
+
+/// The rest of the post-execute chain.
+#[derive(Clone, Copy)]
+pub struct PostNext<'a> {
+    pub(super) call: &'a Call,
+    pub(super) result: &'a CallResult,
+    pub(super) rest: &'a [Arc<dyn PostExecute>],
+}
+
+impl<'a> PostNext<'a> {
+    /// What the rest of the chain decides; accept when nobody does.
+    pub fn review(self) -> BoxFuture<'a, PostDecision> {
+        match self.rest.split_first() {
+            None => Box::pin(std::future::ready(PostDecision::Accept)),
+            Some((first, rest)) => first.review(self.call, self.result, PostNext { rest, ..self }),
+        }
+    }
+}
+
+macro_rules! opaque_debug {
+    ($($name:ident),+) => {$(
+        impl std::fmt::Debug for $name<'_> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name)).field("left", &self.rest.len()).finish_non_exhaustive()
+            }
+        }
+    )+};
+}
+
+opaque_debug!(PreNext, AroundNext, PostNext);

@@ -1,0 +1,213 @@
+//! The first stage: may this call run? (P-1 to P-5)
+//!
+//! Owns resolution, argument limits and validation, the pre-execute chain, approval and guards, in this order.
+//! Never overlaps with itself in a scheduler (P-11). It calls the registry and the approval service.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use serde_json::json;
+
+use crate::ids::{ToolName, nearest};
+use crate::json;
+use crate::outcome::{CallFailure, ErrorCode};
+use crate::pipeline::chain::PreNext;
+use crate::pipeline::{
+    ApprovalAnswer, ApprovalQuestion, Call, CallRequest, Decision, Pipeline, Prepared, Route,
+};
+use crate::registry::{RUN_CODE, RegisteredTool, RegistryView, Resolution};
+use crate::tool::ToolContext;
+
+impl Pipeline {
+    /// Decides whether a call may run (P-11). Schedulers await one after the other.
+    pub async fn prepare(&self, request: CallRequest) -> Prepared {
+        let mut context =
+            ToolContext::new(request.id.clone(), request.session.clone(), request.cancel.clone())
+                .with_root(request.root)
+                .with_progress(request.progress);
+        context.parent.clone_from(&request.parent);
+        context.scope.clone_from(&request.scope);
+        let call = Arc::new(Call {
+            id: request.id,
+            tool: request.tool,
+            args: request.args,
+            session: request.session,
+            scope: request.scope,
+            parent: request.parent,
+            cancel: request.cancel,
+        });
+        let mut prepared =
+            Prepared { call: Arc::clone(&call), view: None, tool: None, context, route: Route::Dispatch };
+        prepared.route = match self.admit(&call, &mut prepared).await {
+            Ok(()) => Route::Dispatch,
+            Err(route) => route,
+        };
+        prepared
+    }
+
+    async fn admit(&self, call: &Call, prepared: &mut Prepared) -> Result<(), Route> {
+        if call.cancel.is_cancelled() {
+            return Err(settled(aborted_before_dispatch(&call.tool)));
+        }
+        let view = self
+            .registry()
+            .view(call.scope.as_ref())
+            .map_err(|error| settled(CallFailure::new(ErrorCode::UnknownTool, error.to_string())))?;
+        let view = &*prepared.view.insert(view);
+        let tool = match view.resolve_execution(call.tool.as_str(), call.parent.is_some()) {
+            Resolution::Tool(tool) => &*prepared.tool.insert(tool),
+            Resolution::Collapsed(tool) => return Err(settled(collapsed(&tool))),
+            Resolution::Hidden => return Err(settled(unknown(call, view, true))),
+            Resolution::Unknown => {
+                let hidden = self.registry().exists_anywhere(&call.tool);
+                return Err(settled(unknown(call, view, hidden)));
+            }
+        };
+        self.check_args(call, tool).map_err(settled)?;
+        let decision = self.decide(call, view).await?;
+        if let Decision::Ask { reason } = &decision {
+            self.ask(call, reason.as_deref()).await.map_err(denied)?;
+        } else if let Decision::Deny { reason } = decision {
+            let message = format!("`{}` was denied: {reason}", call.tool);
+            return Err(denied(CallFailure::new(ErrorCode::Denied, message)));
+        }
+        for guard in view.guards() {
+            let veto =
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.veto(&call.tool, &call.args)));
+            match veto {
+                Ok(None) => {}
+                Ok(Some(reason)) => {
+                    let message = format!("`{}` was denied: {reason}", call.tool);
+                    return Err(denied(CallFailure::new(ErrorCode::Denied, message)));
+                }
+                // A guard that cannot answer must not let a call through.
+                Err(_) => return Err(denied(panicked(&call.tool, "a guard"))),
+            }
+        }
+        if call.cancel.is_cancelled() {
+            return Err(settled(aborted_before_dispatch(&call.tool)));
+        }
+        Ok(())
+    }
+
+    fn check_args(&self, call: &Call, tool: &RegisteredTool) -> Result<(), CallFailure> {
+        let limits = &self.shared.limits;
+        let size = json::estimated_size(&call.args);
+        if size > limits.argument_bytes {
+            let message = format!(
+                "the arguments of `{}` take about {size} bytes; at most {} are allowed. Pass less, or a path or \
+                 handle instead of the content",
+                call.tool, limits.argument_bytes
+            );
+            return Err(CallFailure::new(ErrorCode::ToolArgsTooLarge, message));
+        }
+        if json::depth_exceeds(&call.args, limits.depth) {
+            let message = format!(
+                "the arguments of `{}` are nested more than {} levels deep; pass a flatter value",
+                call.tool, limits.depth
+            );
+            return Err(CallFailure::new(ErrorCode::ToolArgsTooLarge, message));
+        }
+        tool.definition().parameters().validate(&call.args).map_err(|problems| {
+            let message = format!("arguments of `{}`: {problems}", call.tool);
+            let details = serde_json::to_value(&problems).unwrap_or_default();
+            CallFailure::new(ErrorCode::ToolArgsInvalid, message).with_details(details)
+        })
+    }
+
+    async fn decide(&self, call: &Call, view: &RegistryView) -> Result<Decision, Route> {
+        let chain = self.chains().pre(view.chain());
+        if chain.is_empty() {
+            return Ok(Decision::Allow);
+        }
+        let deciding = std::panic::AssertUnwindSafe(async { PreNext { call, rest: &chain }.decide().await });
+        deciding.catch_unwind().await.map_err(|_| denied(panicked(&call.tool, "an interceptor")))
+    }
+
+    /// Only an explicit grant grants; the four ways not to are told apart (P-2).
+    async fn ask(&self, call: &Call, reason: Option<&str>) -> Result<(), CallFailure> {
+        let tool = &call.tool;
+        let (Some(service), Some(scope)) = (&self.shared.approval, &call.scope) else {
+            let message = format!("`{tool}` needs approval, and this deployment has nobody to ask");
+            return Err(CallFailure::new(ErrorCode::Denied, message));
+        };
+        let question = ApprovalQuestion {
+            call: &call.id,
+            tool,
+            args: &call.args,
+            scope,
+            session: &call.session,
+            reason,
+        };
+        let asking = std::panic::AssertUnwindSafe(service.ask(question)).catch_unwind();
+        let answer = tokio::select! {
+            answer = asking => answer.unwrap_or_else(|_| ApprovalAnswer::Unavailable {
+                reason: "the approval service panicked".to_owned(),
+            }),
+            () = call.cancel.cancelled() => ApprovalAnswer::Cancelled,
+        };
+        let (code, message) = match answer {
+            ApprovalAnswer::AllowedOnce => return Ok(()),
+            ApprovalAnswer::Rejected { note } => {
+                let note = note.map(|note| format!(": {note}")).unwrap_or_default();
+                (ErrorCode::ApprovalRejected, format!("approval for `{tool}` was rejected{note}"))
+            }
+            ApprovalAnswer::Cancelled => (
+                ErrorCode::ApprovalCancelled,
+                format!("the question for approval of `{tool}` was withdrawn before it was answered"),
+            ),
+            ApprovalAnswer::Unavailable { reason } => (
+                ErrorCode::ApprovalUnavailable,
+                format!("approval for `{tool}` could not be asked for: {reason}"),
+            ),
+        };
+        Err(CallFailure::new(code, message))
+    }
+}
+
+fn settled(failure: CallFailure) -> Route {
+    Route::Final(Err(failure))
+}
+
+fn denied(failure: CallFailure) -> Route {
+    Route::PostResult(Err(failure))
+}
+
+pub(super) fn panicked(tool: &ToolName, part: &str) -> CallFailure {
+    CallFailure::new(ErrorCode::ToolPanicked, format!("{part} panicked while `{tool}` was called"))
+}
+
+pub(super) fn aborted_before_dispatch(tool: &ToolName) -> CallFailure {
+    let message = format!("`{tool}` was cancelled before it started; nothing happened");
+    CallFailure::new(ErrorCode::AbortedBeforeDispatch, message)
+}
+
+fn collapsed(tool: &RegisteredTool) -> CallFailure {
+    let name = tool.definition().name().as_str();
+    let access =
+        if is_plain_identifier(name) { format!("tools.{name}") } else { format!("tools[{}]", json!(name)) };
+    let message =
+        format!("`{name}` can be called from a program only: inside run_code, `await {access}({{...}})`");
+    CallFailure::new(ErrorCode::Collapsed, message)
+}
+
+fn is_plain_identifier(name: &str) -> bool {
+    name.chars().enumerate().all(|(index, letter)| {
+        letter == '_'
+            || letter == '$'
+            || letter.is_ascii_alphabetic()
+            || (index > 0 && letter.is_ascii_digit())
+    })
+}
+
+fn unknown(call: &Call, view: &RegistryView, hidden: bool) -> CallFailure {
+    let name = call.tool.as_str();
+    let message = if hidden && name != RUN_CODE {
+        format!("the tool `{name}` exists but is not available here")
+    } else {
+        let visible = view.callable().map(|tool| tool.definition().name().as_str());
+        let hint = nearest(name, visible).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        format!("there is no tool `{}`{hint}", name.chars().take(100).collect::<String>())
+    };
+    CallFailure::new(ErrorCode::UnknownTool, message)
+}

@@ -1,0 +1,289 @@
+//! The pipeline's rules, one test each.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::content::ContentBlock;
+use crate::ids::{CallId, ParentToken, ScopeId, ToolName};
+use crate::outcome::{CallFailure, ErrorCode};
+use crate::registry::{PresentationMode, Target};
+use crate::tool::{Tool, ToolContext, ToolError};
+
+struct Bench {
+    pipeline: Pipeline,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Bench {
+    fn new(approval: Option<Arc<dyn ApprovalService>>) -> Self {
+        let registry = Registry::new();
+        registry.open_scope("agent".into(), None).unwrap();
+        Self { pipeline: Pipeline::new(registry, CallLimits::default(), approval), log: Arc::default() }
+    }
+
+    fn tool<F>(&self, name: &str, body: F)
+    where
+        F: Fn(&ToolContext) -> Result<Value, ToolError> + Send + Sync + Clone + 'static,
+    {
+        let log = Arc::clone(&self.log);
+        let tool = Tool::builder(name)
+            .parameters(json!({"type": "object", "properties": {"n": {"type": "integer"}}}))
+            .output(json!({"type": "integer"}))
+            .handler(move |_args: Value, context: ToolContext| {
+                log.lock().unwrap().push("body".to_owned());
+                let reply = body(&context);
+                async move { reply }
+            })
+            .unwrap();
+        self.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
+    }
+
+    async fn call(&self, name: &str, args: Value) -> CallResult {
+        self.pipeline.execute(self.request(name, args)).await
+    }
+
+    #[expect(clippy::unused_self, reason = "reads better at the place of use")]
+    fn request(&self, name: &str, args: Value) -> CallRequest {
+        let mut request = CallRequest::new("c1", name, args, "s".into());
+        request.scope = Some("agent".into());
+        request
+    }
+
+    fn log(&self) -> String {
+        std::mem::take(&mut *self.log.lock().unwrap()).join(" ")
+    }
+}
+
+fn failure(result: CallResult) -> (ErrorCode, String) {
+    let failure: CallFailure = result.unwrap_err();
+    (failure.code, failure.message)
+}
+
+/// P-12, T-12
+#[tokio::test]
+async fn a_success_carries_value_and_content() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    let success = bench.call("add", json!({"n": 1})).await.unwrap();
+    assert_eq!((&*success.value, success.content), (&json!(3), vec![ContentBlock::text("3")]));
+}
+
+/// P-16
+#[tokio::test]
+async fn unusable_calls_say_what_to_do() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    assert_eq!(
+        failure(bench.call("ad", json!({})).await),
+        (ErrorCode::UnknownTool, "there is no tool `ad`; did you mean `add`?".to_owned())
+    );
+    assert_eq!(
+        failure(bench.call("add", json!({"n": "x"})).await),
+        (ErrorCode::ToolArgsInvalid, "arguments of `add`: expected integer, got a string at /n".to_owned())
+    );
+    let large = failure(bench.call("add", json!({"x": "y".repeat(2 << 20)})).await);
+    assert_eq!(large.0, ErrorCode::ToolArgsTooLarge);
+    assert_eq!(bench.log(), "");
+}
+
+/// T-10
+#[tokio::test]
+async fn a_value_that_breaks_its_schema_is_never_a_success() {
+    let bench = Bench::new(None);
+    bench.tool("bad", |_| Ok(json!("text")));
+    let (code, message) = failure(bench.call("bad", json!({})).await);
+    assert_eq!(code, ErrorCode::InvalidToolOutput);
+    assert_eq!(
+        message,
+        "the tool `bad` ran, but its value breaks its own output schema: expected integer, got a string. This is a \
+         bug of the tool; its effects stand"
+    );
+}
+
+/// P-15
+#[tokio::test]
+async fn a_panic_in_a_body_is_contained() {
+    let bench = Bench::new(None);
+    bench.tool("boom", |_| panic!("boom"));
+    bench.tool("add", |_| Ok(json!(3)));
+    assert_eq!(failure(bench.call("boom", json!({})).await).0, ErrorCode::ToolPanicked);
+    assert!(bench.call("add", json!({})).await.is_ok());
+}
+
+struct Pre(Decision);
+
+impl PreExecute for Pre {
+    fn decide<'a>(&'a self, _call: &'a Call, _next: PreNext<'a>) -> BoxFuture<'a, Decision> {
+        Box::pin(std::future::ready(self.0.clone()))
+    }
+}
+
+struct Post(PostDecision);
+
+impl PostExecute for Post {
+    fn review<'a>(
+        &'a self,
+        _call: &'a Call,
+        _result: &'a CallResult,
+        _next: PostNext<'a>,
+    ) -> BoxFuture<'a, PostDecision> {
+        Box::pin(std::future::ready(self.0.clone()))
+    }
+}
+
+/// P-4, P-5
+#[tokio::test]
+async fn a_denial_never_reaches_the_body_and_never_becomes_a_success() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    let veto = |_: &ToolName, _: &Value| Some("not today".to_owned());
+    bench.pipeline.registry().guard(&Target::Global, Arc::new(veto)).unwrap().keep();
+    let post = bench.pipeline.add_post(None, Arc::new(Post(PostDecision::AcceptValue(json!(1)))));
+    assert_eq!(
+        failure(bench.call("add", json!({})).await),
+        (ErrorCode::Denied, "`add` was denied: not today".to_owned())
+    );
+    drop(post);
+    let block = PostDecision::Block { feedback: "try tomorrow".to_owned(), deferred: Vec::new() };
+    bench.pipeline.add_post(None, Arc::new(Post(block))).keep();
+    assert_eq!(failure(bench.call("add", json!({})).await), (ErrorCode::Denied, "try tomorrow".to_owned()));
+    assert_eq!(bench.log(), "");
+}
+
+/// P-3
+#[tokio::test]
+async fn an_interceptor_of_a_scope_sees_only_that_scope() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    let deny = Pre(Decision::Deny { reason: "scope".to_owned() });
+    bench.pipeline.add_pre(Some("agent".into()), Arc::new(deny)).keep();
+    assert_eq!(failure(bench.call("add", json!({})).await).0, ErrorCode::Denied);
+    let mut outside = bench.request("add", json!({}));
+    outside.scope = None;
+    assert!(bench.pipeline.execute(outside).await.is_ok());
+}
+
+struct Answer(ApprovalAnswer);
+
+impl ApprovalService for Answer {
+    fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
+        Box::pin(std::future::ready(self.0.clone()))
+    }
+}
+
+/// P-2
+#[tokio::test]
+async fn the_four_ways_not_to_grant_are_told_apart() {
+    let answers: [Option<ApprovalAnswer>; 5] = [
+        None,
+        Some(ApprovalAnswer::Rejected { note: Some("too risky".to_owned()) }),
+        Some(ApprovalAnswer::Cancelled),
+        Some(ApprovalAnswer::Unavailable { reason: "offline".to_owned() }),
+        Some(ApprovalAnswer::AllowedOnce),
+    ];
+    let mut seen = Vec::new();
+    for answer in answers {
+        let bench = Bench::new(answer.map(|answer| Arc::new(Answer(answer)) as Arc<dyn ApprovalService>));
+        bench.tool("add", |_| Ok(json!(3)));
+        bench.pipeline.add_pre(None, Arc::new(Pre(Decision::Ask { reason: None }))).keep();
+        seen.push(match bench.call("add", json!({})).await {
+            Ok(_) => "granted".to_owned(),
+            Err(failure) => failure.to_string(),
+        });
+    }
+    insta::assert_snapshot!(seen.join("\n"), @r"
+    DENIED: `add` needs approval, and this deployment has nobody to ask
+    APPROVAL_REJECTED: approval for `add` was rejected: too risky
+    APPROVAL_CANCELLED: the question for approval of `add` was withdrawn before it was answered
+    APPROVAL_UNAVAILABLE: approval for `add` could not be asked for: offline
+    granted
+    ");
+}
+
+/// P-13
+#[tokio::test]
+async fn cancellation_tells_whether_the_body_had_started() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    let request = bench.request("add", json!({}));
+    request.cancel.cancel();
+    assert_eq!(failure(bench.pipeline.execute(request).await).0, ErrorCode::AbortedBeforeDispatch);
+    assert_eq!(bench.log(), "");
+    let cancel = CancellationToken::new();
+    let inner = cancel.clone();
+    bench.tool("late", move |_| {
+        inner.cancel();
+        Ok(json!(3))
+    });
+    let mut request = bench.request("late", json!({}));
+    request.cancel = cancel;
+    assert_eq!(failure(bench.pipeline.execute(request).await).0, ErrorCode::Aborted);
+}
+
+struct OwnSignal;
+
+impl AroundDispatch for OwnSignal {
+    fn around<'a>(&'a self, _call: &'a Call, next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
+        Box::pin(async move {
+            let unrelated = CancellationToken::new();
+            next.run_with_signal(&unrelated).await
+        })
+    }
+}
+
+/// P-6
+#[tokio::test]
+async fn a_wrapper_cannot_take_the_callers_power_to_cancel() {
+    let bench = Bench::new(None);
+    bench.pipeline.add_around(None, Arc::new(OwnSignal)).keep();
+    let tool = Tool::builder("wait")
+        .output(json!({"type": "integer"}))
+        .handler(|_args: Value, context: ToolContext| async move {
+            context.cancel.cancelled().await;
+            Ok::<_, ToolError>(json!(1))
+        })
+        .unwrap();
+    bench.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
+    let request = bench.request("wait", json!({}));
+    let cancel = request.cancel.clone();
+    let (result, ()) = tokio::join!(bench.pipeline.execute(request), async { cancel.cancel() });
+    assert_eq!(failure(result).0, ErrorCode::Aborted);
+}
+
+/// CM-3, CM-4
+#[tokio::test]
+async fn a_collapsed_call_is_refused_before_any_policy() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    bench.pipeline.registry().present_as(&ScopeId::from("agent"), PresentationMode::Code).unwrap().keep();
+    let deny = Pre(Decision::Deny { reason: "seen by policy".to_owned() });
+    let policy = bench.pipeline.add_pre(None, Arc::new(deny));
+    assert_eq!(
+        failure(bench.call("add", json!({})).await),
+        (
+            ErrorCode::Collapsed,
+            "`add` can be called from a program only: inside run_code, `await tools.add({...})`".to_owned()
+        )
+    );
+    drop(policy);
+    let mut nested = bench.request("add", json!({}));
+    nested.parent = Some(ParentToken::new(CallId::from("r"), CallId::from("r")));
+    assert!(bench.pipeline.execute(nested).await.is_ok());
+}
+
+/// T-14
+#[tokio::test]
+async fn only_a_success_can_conclude_the_turn() {
+    let bench = Bench::new(None);
+    bench.tool("end", |context| {
+        context.defer_context("note");
+        context.conclude_turn();
+        Ok(json!(1))
+    });
+    let success = bench.call("end", json!({})).await.unwrap();
+    assert!(success.concludes_turn);
+    assert_eq!(success.deferred[0].text, "note");
+}

@@ -1,0 +1,114 @@
+//! What can be contributed to a layer, and how it is taken back.
+//!
+//! Owns targets, restrictions, guards and disposers. A guard's type has no way to allow. It calls `ids`.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::ids::{ScopeId, ToolName, nearest};
+use crate::registry::{RUN_CODE, RegistryError};
+
+/// Which layer a contribution goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// The layer that every scope stands on.
+    Global,
+    /// One agent scope.
+    Scope(ScopeId),
+}
+
+/// Names that a scope and its descendants may see, and names that they may not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restriction {
+    /// Only these are seen; empty: everything that is not denied.
+    pub allow: BTreeSet<ToolName>,
+    /// These are never seen.
+    pub deny: BTreeSet<ToolName>,
+}
+
+impl Restriction {
+    /// Only these names.
+    pub fn allow<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { allow: names.into_iter().map(ToolName::from).collect(), deny: BTreeSet::new() }
+    }
+
+    /// Everything but these names.
+    pub fn deny<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        Self { allow: BTreeSet::new(), deny: names.into_iter().map(ToolName::from).collect() }
+    }
+
+    /// Whether a name passes.
+    pub(super) fn passes(&self, name: &ToolName) -> bool {
+        !self.deny.contains(name) && (self.allow.is_empty() || self.allow.contains(name))
+    }
+
+    pub(super) fn first_name(&self) -> Option<&ToolName> {
+        self.allow.iter().chain(&self.deny).next()
+    }
+
+    /// Refuses names that cannot be restricted, so that a typo never passes silently.
+    pub(super) fn check(&self, restrictable: &BTreeSet<ToolName>) -> Result<(), RegistryError> {
+        for name in self.allow.iter().chain(&self.deny) {
+            if name.as_str() == RUN_CODE || !restrictable.contains(name) {
+                let near = nearest(name.as_str(), restrictable.iter().map(ToolName::as_str));
+                return Err(RegistryError::NotRestrictable {
+                    name: name.to_string(),
+                    nearest: near.filter(|_| name.as_str() != RUN_CODE).map(str::to_owned),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Looks at a call that is about to run and vetoes it, or abstains.
+///
+/// There is no way to allow, so no order of guards can turn a veto around.
+pub trait Guard: Send + Sync {
+    /// A reason vetoes the call; nothing abstains.
+    fn veto(&self, tool: &ToolName, args: &Value) -> Option<String>;
+}
+
+impl<F: Fn(&ToolName, &Value) -> Option<String> + Send + Sync> Guard for F {
+    fn veto(&self, tool: &ToolName, args: &Value) -> Option<String> {
+        self(tool, args)
+    }
+}
+
+/// Takes exactly one contribution back when it is dropped or disposed.
+#[must_use = "dropping the disposer takes the contribution back at once"]
+pub struct Disposer {
+    undo: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
+
+impl Disposer {
+    pub(super) fn new(undo: impl FnOnce() + Send + Sync + 'static) -> Self {
+        Self { undo: Some(Box::new(undo)) }
+    }
+
+    /// Takes the contribution back now. Harmless when it is gone already.
+    pub fn dispose(&mut self) {
+        if let Some(undo) = self.undo.take() {
+            undo();
+        }
+    }
+
+    /// Leaves the contribution in place for as long as the registry lives.
+    pub fn keep(mut self) {
+        self.undo = None;
+    }
+}
+
+impl Drop for Disposer {
+    fn drop(&mut self) {
+        self.dispose();
+    }
+}
+
+impl fmt::Debug for Disposer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Disposer").field("disposed", &self.undo.is_none()).finish()
+    }
+}

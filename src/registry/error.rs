@@ -1,0 +1,64 @@
+//! What the registry refuses.
+//!
+//! Owns the error enum. It calls nobody.
+
+use crate::ids::{ScopeId, ToolName};
+
+/// A contribution that was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// The name is reserved in every mode.
+    #[error("the name `run_code` is reserved")]
+    ReservedName,
+    /// The name is empty, too long, or holds control characters.
+    #[error("the tool name {name:?} cannot be used: {reason}")]
+    BadName {
+        /// The name, cut to a readable length.
+        name: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The same layer already has a tool of this name.
+    #[error("a tool named `{name}` is already registered in this layer")]
+    NameTaken {
+        /// The name.
+        name: ToolName,
+    },
+    /// There is no such scope.
+    #[error("there is no scope `{scope}`")]
+    UnknownScope {
+        /// The scope.
+        scope: ScopeId,
+    },
+    /// The scope is there already.
+    #[error("the scope `{scope}` is already open")]
+    ScopeTaken {
+        /// The scope.
+        scope: ScopeId,
+    },
+    /// Restrictions belong to scopes.
+    #[error("a restriction belongs to an agent scope, not to the global layer")]
+    RestrictOutsideScope,
+    /// The restriction names nothing.
+    #[error("a restriction must allow or deny at least one name")]
+    RestrictNothing,
+    /// The restriction names something that it cannot restrict.
+    #[error("`{name}` is not a tool that this scope can restrict{}", suggestion(.nearest.as_deref()))]
+    NotRestrictable {
+        /// The name.
+        name: String,
+        /// The nearest name that can be restricted; absent when none is near.
+        nearest: Option<String>,
+    },
+    /// The scope has declared its mode already.
+    #[error("the scope `{scope}` has already declared its presentation mode")]
+    ModeDeclared {
+        /// The scope.
+        scope: ScopeId,
+    },
+}
+
+fn suggestion(nearest: Option<&str>) -> String {
+    nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}

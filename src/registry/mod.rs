@@ -1,0 +1,209 @@
+//! The registry: who may see and call what.
+//!
+//! Owns layers, their four contributions, disposers and the views computed from them. Hiding a schema is not
+//! enforcement: [`RegistryView::resolve_execution`] refuses in the executor. It never runs a tool.
+
+mod contribution;
+mod error;
+mod layer;
+mod mode;
+mod view;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use tokio::sync::watch;
+
+use crate::ids::{ScopeId, ToolName};
+use crate::tool::Tool;
+
+pub use contribution::{Disposer, Guard, Restriction, Target};
+pub use error::RegistryError;
+pub use mode::{PresentationMode, RUN_CODE, collapses};
+pub use view::{RegisteredTool, RegistryView, Resolution};
+
+use layer::Layers;
+
+/// Names longer than this are refused.
+pub const MAX_NAME_BYTES: usize = 128;
+
+/// The layered registry. Cloning shares it.
+#[derive(Clone)]
+pub struct Registry {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    layers: RwLock<Layers>,
+    /// Counts changes; a view is valid while its number is the current one.
+    generation: AtomicU64,
+    views: RwLock<HashMap<Option<ScopeId>, Arc<RegistryView>>>,
+    changes: watch::Sender<u64>,
+}
+
+impl Registry {
+    /// A registry without tools, in native mode.
+    pub fn new() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                layers: RwLock::default(),
+                generation: AtomicU64::new(0),
+                views: RwLock::default(),
+                changes: watch::Sender::new(0),
+            }),
+        }
+    }
+
+    /// Adds a scope. A scope without a parent stands directly on the global layer.
+    pub fn open_scope(&self, scope: ScopeId, parent: Option<ScopeId>) -> Result<(), RegistryError> {
+        self.change(Notify::Yes, |layers| layers.open_scope(scope, parent))
+    }
+
+    /// Sets the deployment's presentation mode; scopes without one of their own follow it (CM-1).
+    pub fn set_default_mode(&self, mode: PresentationMode) {
+        let changed = self.change(Notify::Yes, |layers| {
+            layers.default_mode = mode;
+            Ok(())
+        });
+        debug_assert!(changed.is_ok(), "setting the mode cannot fail");
+    }
+
+    /// Gives the registry the `run_code` tool, which views append outside of every filter.
+    ///
+    /// Only the host that assembles a deployment calls this; `register` always refuses the name.
+    pub(crate) fn set_run_code(&self, tool: Tool) {
+        let changed = self.change(Notify::Yes, |layers| {
+            layers.set_run_code(tool);
+            Ok(())
+        });
+        debug_assert!(changed.is_ok(), "setting run_code cannot fail");
+    }
+
+    /// Registers a tool. Dropping the disposer takes it back.
+    pub fn register(&self, target: &Target, tool: Tool) -> Result<Disposer, RegistryError> {
+        let id = self.change(Notify::Yes, |layers| layers.register(target, tool))?;
+        Ok(self.disposer(id, Notify::Yes))
+    }
+
+    /// Narrows what a scope and its descendants see. Dropping the disposer lifts it.
+    pub fn restrict(&self, target: &Target, restriction: Restriction) -> Result<Disposer, RegistryError> {
+        let Target::Scope(scope) = target else {
+            return Err(RegistryError::RestrictOutsideScope);
+        };
+        let restrictable = match restriction.first_name() {
+            None => return Err(RegistryError::RestrictNothing),
+            Some(_) => self.view(Some(scope))?.restrictable_names().clone(),
+        };
+        restriction.check(&restrictable)?;
+        let id = self.change(Notify::Yes, |layers| layers.restrict(scope, restriction))?;
+        Ok(self.disposer(id, Notify::Yes))
+    }
+
+    /// Adds a guard, which can veto a call or abstain. Dropping the disposer removes it.
+    pub fn guard(&self, target: &Target, guard: Arc<dyn Guard>) -> Result<Disposer, RegistryError> {
+        let id = self.change(Notify::No, |layers| layers.guard(target, guard))?;
+        Ok(self.disposer(id, Notify::No))
+    }
+
+    /// Declares a scope's presentation mode, once per scope; the nearest on the chain wins.
+    pub fn present_as(&self, scope: &ScopeId, mode: PresentationMode) -> Result<Disposer, RegistryError> {
+        let id = self.change(Notify::Yes, |layers| layers.present_as(scope, mode))?;
+        Ok(self.disposer(id, Notify::Yes))
+    }
+
+    /// What a scope sees; the global layer alone for none. Cached until the next change.
+    pub fn view(&self, scope: Option<&ScopeId>) -> Result<Arc<RegistryView>, RegistryError> {
+        let generation = self.shared.generation.load(Ordering::Acquire);
+        {
+            let views = self.shared.views.read().unwrap_or_else(PoisonError::into_inner);
+            let cached = match scope {
+                None => views.get(&None),
+                Some(scope) => views.get(&Some(scope.clone())),
+            };
+            if let Some(view) = cached.filter(|view| view.generation() == generation) {
+                return Ok(Arc::clone(view));
+            }
+        }
+        let view = {
+            let layers = self.shared.layers.read().unwrap_or_else(PoisonError::into_inner);
+            // Read under the lock, so that the number belongs to exactly these layers.
+            let generation = self.shared.generation.load(Ordering::Acquire);
+            Arc::new(layers.view(scope, generation)?)
+        };
+        let mut views = self.shared.views.write().unwrap_or_else(PoisonError::into_inner);
+        views.insert(scope.cloned(), Arc::clone(&view));
+        Ok(view)
+    }
+
+    /// A receiver that sees a new number after every change of what can be seen; guards do not count.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// Where a name is registered, for "exists but is not visible" messages.
+    pub fn exists_anywhere(&self, name: &ToolName) -> bool {
+        self.shared.layers.read().unwrap_or_else(PoisonError::into_inner).exists_anywhere(name)
+    }
+
+    fn change<T>(
+        &self,
+        notify: Notify,
+        change: impl FnOnce(&mut Layers) -> Result<T, RegistryError>,
+    ) -> Result<T, RegistryError> {
+        self.shared.change(notify, change)
+    }
+
+    fn disposer(&self, id: u64, notify: Notify) -> Disposer {
+        let shared = Arc::downgrade(&self.shared);
+        Disposer::new(move || {
+            // A registry that is gone has nothing left to undo.
+            if let Some(shared) = shared.upgrade() {
+                let removed = shared.change(notify, |layers| {
+                    layers.remove(id);
+                    Ok(())
+                });
+                debug_assert!(removed.is_ok(), "removing cannot fail");
+            }
+        })
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Notify {
+    Yes,
+    No,
+}
+
+impl Shared {
+    fn change<T>(
+        &self,
+        notify: Notify,
+        change: impl FnOnce(&mut Layers) -> Result<T, RegistryError>,
+    ) -> Result<T, RegistryError> {
+        let mut layers = self.layers.write().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut layers)?;
+        let generation = self.generation.fetch_add(1, Ordering::AcqRel) + 1;
+        drop(layers);
+        if notify == Notify::Yes {
+            self.changes.send_replace(generation);
+        }
+        Ok(changed)
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("generation", &self.shared.generation).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,239 @@
+//! The definition of a tool: four faces and a handler.
+//!
+//! Owns the data that is registered (1.1). Only [`ModelFace`] is ever shown to a model. It never runs a handler.
+//! It calls `schema` through its builder.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::content::ContentBlock;
+use crate::ids::ToolName;
+use crate::outcome::CallResult;
+use crate::schema::Schema;
+use crate::tool::{CallCard, ResultCard, ToolBuilder, ToolHandler};
+
+/// Whether a call may run beside others (T-5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Concurrency {
+    /// May run beside other parallel calls.
+    Parallel,
+    /// Runs alone.
+    Exclusive,
+}
+
+/// Classifies one call by its arguments.
+pub type ClassifyFn = Arc<dyn Fn(&Value) -> Result<Concurrency, String> + Send + Sync>;
+
+/// How a call is classified.
+#[derive(Clone, Default)]
+pub enum ConcurrencyRule {
+    /// Nothing was declared: exclusive (T-5).
+    #[default]
+    Undeclared,
+    /// The same for every call.
+    Always(Concurrency),
+    /// By the arguments. An error or a panic means exclusive (T-5).
+    Classify(ClassifyFn),
+}
+
+impl ConcurrencyRule {
+    /// The class of a call with these arguments; exclusive whenever there is any doubt (T-5).
+    pub fn classify(&self, args: &Value) -> Concurrency {
+        match self {
+            Self::Undeclared => Concurrency::Exclusive,
+            Self::Always(class) => *class,
+            Self::Classify(rule) => std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rule(args)))
+                .ok()
+                .and_then(Result::ok)
+                .unwrap_or(Concurrency::Exclusive),
+        }
+    }
+}
+
+impl fmt::Debug for ConcurrencyRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undeclared => f.write_str("Undeclared"),
+            Self::Always(class) => f.debug_tuple("Always").field(class).finish(),
+            Self::Classify(_) => f.write_str("Classify(..)"),
+        }
+    }
+}
+
+/// What a model is shown in native presentation, and nothing else (T-1).
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelFace {
+    /// The registered name.
+    pub name: ToolName,
+    /// What the tool does.
+    pub description: Arc<str>,
+    /// JSON Schema of the arguments, an object.
+    pub parameters: Arc<Value>,
+}
+
+/// Turns a value into what a model reads. An error makes the call `INVALID_TOOL_OUTPUT` (T-10).
+pub type RenderFn = Arc<dyn Fn(&Value, &Value) -> Result<Vec<ContentBlock>, String> + Send + Sync>;
+
+/// Makes what a user interface stores with a top-level result (T-11).
+pub type MetaFn = Arc<dyn Fn(&Value, &Value) -> Result<Value, String> + Send + Sync>;
+
+/// The mandatory output contract (T-2).
+#[derive(Clone)]
+pub struct OutputContract {
+    /// Schema of the value.
+    pub schema: Schema,
+    /// `render(args, value)`.
+    pub render: RenderFn,
+    /// `presentation_meta(args, value)`; absent when a user interface needs none.
+    pub presentation_meta: Option<MetaFn>,
+}
+
+impl fmt::Debug for OutputContract {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutputContract").field("schema", &self.schema).finish_non_exhaustive()
+    }
+}
+
+/// Shows a call; pure (T-3).
+pub type PresentCallFn = Arc<dyn Fn(&Value) -> Option<CallCard> + Send + Sync>;
+
+/// Shows a result; pure (T-3).
+pub type PresentResultFn = Arc<dyn Fn(&Value, &CallResult) -> Option<ResultCard> + Send + Sync>;
+
+/// What people see (T-3).
+#[derive(Clone, Default)]
+pub struct PresentationFace {
+    pub(crate) call: Option<PresentCallFn>,
+    pub(crate) result: Option<PresentResultFn>,
+}
+
+impl fmt::Debug for PresentationFace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PresentationFace").finish_non_exhaustive()
+    }
+}
+
+/// Replaces the content of a normalised result; may change nothing else (P-9).
+pub type FinalizeFn = Arc<dyn Fn(&Value, &CallResult) -> Option<Vec<ContentBlock>> + Send + Sync>;
+
+/// What the scheduler knows of a tool; never sent to a model (T-4).
+#[derive(Clone, Default)]
+pub struct SchedulerFace {
+    /// Declaring one promises that the tool honours cancellation; absent: no timeout.
+    pub timeout: Option<Duration>,
+    /// How calls are classified.
+    pub concurrency: ConcurrencyRule,
+    /// Labels for policies.
+    pub tags: BTreeSet<String>,
+    /// Argument members whose values must not be written to a ledger (L-11).
+    pub sensitive: BTreeSet<String>,
+    /// Whether a call may be repeated after a crash without being asked (L-10).
+    pub idempotent: bool,
+    pub(crate) finalize_content: Option<FinalizeFn>,
+}
+
+impl fmt::Debug for SchedulerFace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchedulerFace")
+            .field("timeout", &self.timeout)
+            .field("concurrency", &self.concurrency)
+            .field("tags", &self.tags)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A tool's definition: data, apart from the pure functions of its contracts.
+pub struct ToolDefinition {
+    pub(crate) model: ModelFace,
+    pub(crate) parameters: Schema,
+    pub(crate) output: OutputContract,
+    pub(crate) presentation: PresentationFace,
+    pub(crate) scheduler: SchedulerFace,
+}
+
+impl ToolDefinition {
+    /// The registered name.
+    pub fn name(&self) -> &ToolName {
+        &self.model.name
+    }
+
+    /// What a model is shown (T-1).
+    pub fn model(&self) -> &ModelFace {
+        &self.model
+    }
+
+    /// The compiled parameters.
+    pub fn parameters(&self) -> &Schema {
+        &self.parameters
+    }
+
+    /// The output contract (T-2).
+    pub fn output(&self) -> &OutputContract {
+        &self.output
+    }
+
+    /// What the scheduler knows (T-4).
+    pub fn scheduler(&self) -> &SchedulerFace {
+        &self.scheduler
+    }
+
+    /// The card of a call; nothing when the arguments do not fit or the tool draws none (T-3).
+    pub fn present_call(&self, args: &Value) -> Option<CallCard> {
+        let present = self.presentation.call.as_ref()?;
+        self.parameters.validate(args).ok()?;
+        contain(|| present(args))
+    }
+
+    /// The card of a result; nothing when the arguments do not fit or the tool draws none (T-3).
+    pub fn present_result(&self, args: &Value, result: &CallResult) -> Option<ResultCard> {
+        let present = self.presentation.result.as_ref()?;
+        self.parameters.validate(args).ok()?;
+        contain(|| present(args, result))
+    }
+}
+
+/// A card never fails a replay: a panic in a presenter is an absent card.
+fn contain<T>(present: impl FnOnce() -> Option<T>) -> Option<T> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(present)).ok().flatten()
+}
+
+impl fmt::Debug for ToolDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolDefinition").field("model", &self.model).finish_non_exhaustive()
+    }
+}
+
+/// A definition with its handler, ready to be registered. Cloning shares both.
+#[derive(Clone)]
+pub struct Tool {
+    pub(crate) definition: Arc<ToolDefinition>,
+    pub(crate) handler: Arc<dyn ToolHandler>,
+}
+
+impl Tool {
+    /// Starts the definition of a tool from JSON Schemas; see [`crate::tool::tool`] for the typed way.
+    pub fn builder(name: impl Into<String>) -> ToolBuilder {
+        ToolBuilder::new(name.into())
+    }
+
+    /// The definition.
+    pub fn definition(&self) -> &Arc<ToolDefinition> {
+        &self.definition
+    }
+
+    /// The handler.
+    pub fn handler(&self) -> &Arc<dyn ToolHandler> {
+        &self.handler
+    }
+}
+
+impl fmt::Debug for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tool").field(&self.definition.model.name).finish()
+    }
+}

@@ -1,0 +1,115 @@
+//! Tools from Rust types (T-6, T-18).
+//!
+//! Owns the way from an async function over derived types to a definition. Schemas come from `schemars`, values
+//! through `serde`. It calls the builder.
+
+use std::future::Future;
+
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::tool::{Tool, ToolBuilder, ToolContext, ToolError, ToolHandler};
+
+/// Starts a tool whose arguments and value are Rust types; finish it with `.handler(body)`.
+///
+/// ```
+/// use isolane::tool::{ToolContext, ToolError, tool};
+///
+/// #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// struct Add { a: i64, b: i64 }
+/// #[derive(serde::Serialize, schemars::JsonSchema)]
+/// struct Sum { sum: i64 }
+///
+/// async fn add(args: Add, _context: ToolContext) -> Result<Sum, ToolError> {
+///     Ok(Sum { sum: args.a + args.b })
+/// }
+///
+/// let tool = tool::<Add, Sum>("add", "Adds two integers.").handler(add)?;
+/// assert_eq!(tool.definition().name().as_str(), "add");
+/// # Ok::<(), isolane::tool::DefinitionError>(())
+/// ```
+pub fn tool<Args, Output>(name: impl Into<String>, description: impl Into<String>) -> TypedTool<Args, Output>
+where
+    Args: DeserializeOwned + JsonSchema + 'static,
+    Output: Serialize + JsonSchema + 'static,
+{
+    let builder = Tool::builder(name)
+        .description(description)
+        .foreign_parameters(derived_schema::<Args>(true))
+        .foreign_output(derived_schema::<Output>(false));
+    TypedTool { builder, types: std::marker::PhantomData }
+}
+
+/// A [`ToolBuilder`] that knows the types of its body.
+pub struct TypedTool<Args, Output> {
+    builder: ToolBuilder,
+    types: std::marker::PhantomData<fn(Args) -> Output>,
+}
+
+impl<Args, Output> TypedTool<Args, Output>
+where
+    Args: DeserializeOwned + JsonSchema + 'static,
+    Output: Serialize + JsonSchema + 'static,
+{
+    /// Sets anything else that the builder offers.
+    pub fn with(mut self, change: impl FnOnce(ToolBuilder) -> ToolBuilder) -> Self {
+        self.builder = change(self.builder);
+        self
+    }
+
+    /// Joins the definition with its body.
+    pub fn handler<F, Fut>(self, body: F) -> Result<Tool, crate::tool::DefinitionError>
+    where
+        F: Fn(Args, ToolContext) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Output, ToolError>> + Send + 'static,
+    {
+        self.builder.handler(TypedHandler { body, types: std::marker::PhantomData })
+    }
+}
+
+impl<Args, Output> std::fmt::Debug for TypedTool<Args, Output> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("TypedTool").field(&self.builder).finish()
+    }
+}
+
+struct TypedHandler<F, Args> {
+    body: F,
+    types: std::marker::PhantomData<fn(Args)>,
+}
+
+impl<F, Fut, Args, Output> ToolHandler for TypedHandler<F, Args>
+where
+    F: Fn(Args, ToolContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Output, ToolError>> + Send + 'static,
+    Args: DeserializeOwned + 'static,
+    Output: Serialize,
+{
+    fn call(&self, args: Value, context: ToolContext) -> crate::tool::HandlerFuture {
+        // The arguments fit the schema; a type may still refuse more than its schema says.
+        let body = match serde_json::from_value(args) {
+            Ok(args) => (self.body)(args, context),
+            Err(error) => {
+                return Box::pin(std::future::ready(Err(ToolError::failed(format!("arguments: {error}")))));
+            }
+        };
+        Box::pin(async move {
+            let output = body.await?;
+            serde_json::to_value(output)
+                .map_err(|error| ToolError::failed(format!("the tool's value is not JSON: {error}")))
+        })
+    }
+}
+
+/// The schema that `schemars` derives, without its dialect mark.
+fn derived_schema<T: JsonSchema>(for_input: bool) -> Value {
+    let settings = SchemaSettings::draft2020_12();
+    let settings = if for_input { settings } else { settings.for_serialize() };
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    if let Some(members) = schema.as_object_mut() {
+        members.shift_remove("$schema");
+        members.shift_remove("title");
+    }
+    schema
+}
