@@ -1,3 +1,14 @@
 //! Code Mode: from the text of a program to its outcome.
+//!
+//! Owns program preparation, bindings, the driver lane and the run as a whole. It names no V8 type: an engine
+//! stands behind [`CodeRuntime`]. It calls the pipeline and the ledger.
 
+pub mod bindings;
+pub mod lane;
+mod notes;
 pub mod program;
+mod run;
+mod runtime;
+
+pub use run::{ProgramRun, ProgramRunner};
+pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};

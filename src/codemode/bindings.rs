@@ -1,0 +1,132 @@
+//! What a program can call: the meeting point of the define side and the run side.
+//!
+//! Owns the list of bindings of one view, in the form that the isolate's own JavaScript reads. It is made from a
+//! sealed view and changes with it only (SDK-1). It calls the registry's view.
+
+use serde_json::{Value, json};
+
+use crate::ids::ToolName;
+use crate::registry::RegistryView;
+
+/// The callable tools of one view, in the view's order.
+#[derive(Debug)]
+pub struct Bindings {
+    generation: u64,
+    names: Vec<ToolName>,
+    json: String,
+}
+
+impl Bindings {
+    /// The bindings of a view. `run_code` is never among them (CM-5).
+    pub fn new(view: &RegistryView, argument_bytes: usize) -> Self {
+        let mut names = Vec::new();
+        let mut tools = Vec::new();
+        for tool in view.callable() {
+            let model = tool.definition().model();
+            tools.push(json!({
+                "name": model.name,
+                "call": example_call(&model.name, &model.parameters),
+                "optional": required_names(&model.parameters).next().is_none(),
+            }));
+            names.push(model.name.clone());
+        }
+        let hidden: Vec<_> =
+            view.known_names().iter().filter(|name| view.get(name.as_str()).is_none()).collect();
+        let json = json!({"tools": tools, "hidden": hidden, "maxArgBytes": argument_bytes}).to_string();
+        Self { generation: view.generation(), names, json }
+    }
+
+    /// The generation of the view that these were made from.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The tool behind an index that the isolate sends; nothing when there is no such tool.
+    pub fn tool(&self, index: usize) -> Option<&ToolName> {
+        self.names.get(index)
+    }
+
+    /// The names, in the view's order.
+    pub fn names(&self) -> &[ToolName] {
+        &self.names
+    }
+
+    /// The text that the isolate's own JavaScript builds `tools` from.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+}
+
+fn required_names(parameters: &Value) -> impl Iterator<Item = &str> {
+    parameters.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Most properties that an example call spells out.
+const SHOWN_PROPERTIES: usize = 6;
+
+/// `await tools.read({file_path: string, limit?: number})`: the right call, spelled from the schema.
+pub fn example_call(name: &ToolName, parameters: &Value) -> String {
+    let access = member_access(name.as_str());
+    let required: Vec<_> = required_names(parameters).collect();
+    let declared = parameters.get("properties").and_then(Value::as_object);
+    let mut properties: Vec<(&str, &Value)> =
+        declared.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema)).collect();
+    properties.sort_unstable_by_key(|(name, _)| (!required.contains(name), *name));
+    let mut shown: Vec<_> = properties
+        .iter()
+        .take(SHOWN_PROPERTIES)
+        .map(|(name, schema)| {
+            let key = if is_identifier(name) { (*name).to_owned() } else { json!(name).to_string() };
+            let mark = if required.contains(name) { "" } else { "?" };
+            format!("{key}{mark}: {}", kind_of(schema))
+        })
+        .collect();
+    if properties.len() > SHOWN_PROPERTIES {
+        shown.push("...".to_owned());
+    }
+    format!("await {access}({{{}}})", shown.join(", "))
+}
+
+/// How a program reaches a tool (R-12): `tools.read` or `tools["my-tool"]`.
+pub fn member_access(name: &str) -> String {
+    if is_identifier(name) { format!("tools.{name}") } else { format!("tools[{}]", json!(name)) }
+}
+
+fn is_identifier(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().enumerate().all(|(index, letter)| {
+            letter == '_' || letter == '$' || letter.is_ascii_alphabetic() || (index > 0 && letter.is_ascii_digit())
+        })
+}
+
+fn kind_of(schema: &Value) -> &'static str {
+    match schema.get("type").and_then(Value::as_str) {
+        Some("string") => "string",
+        Some("integer" | "number") => "number",
+        Some("boolean") => "boolean",
+        Some("array") => "[...]",
+        Some("object") => "{...}",
+        Some("null") => "null",
+        _ => "...",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CM-10
+    #[test]
+    fn the_right_call_is_spelled_from_the_schema() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"limit": {"type": "integer"}, "file_path": {"type": "string"}, "a-b": {"enum": [1]}},
+            "required": ["file_path"],
+        });
+        assert_eq!(
+            example_call(&"read".into(), &schema),
+            r#"await tools.read({file_path: string, "a-b"?: ..., limit?: number})"#
+        );
+        assert_eq!(example_call(&"my-tool".into(), &json!({})), r#"await tools["my-tool"]({})"#);
+    }
+}

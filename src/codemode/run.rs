@@ -1,0 +1,236 @@
+//! One run of a program, from its text to its outcome.
+//!
+//! Owns the order: record the start, prepare the program, bind the tools, run, note what the model must know,
+//! record the end. It never executes anything itself. It calls `program`, `bindings`, the lane and a runtime.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::codemode::bindings::Bindings;
+use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot};
+use crate::codemode::notes;
+use crate::codemode::program::{self, PreparedProgram, ProgramError, ProgramErrorKind, ProgramLimits, ToolHints};
+use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
+use crate::ids::{CallId, ParentToken, ScopeId, SessionId};
+use crate::ledger::{Ledger, RunEnd, RunStart};
+use crate::limits::RunLimits;
+use crate::outcome::{RunFailure, RunFailureKind, RunOutcome, RunStats};
+use crate::pipeline::Pipeline;
+use crate::registry::RegistryView;
+use crate::tool::ProgressSink;
+
+/// What a run needs to know.
+#[derive(Clone)]
+pub struct ProgramRun {
+    /// The call that carries the program; sub-calls are named after it.
+    pub call: CallId,
+    /// Present when the run was itself made from inside another call.
+    pub parent: Option<ParentToken>,
+    /// The program's text as the model wrote it.
+    pub code: String,
+    /// A short title for people; absent when the model gave none.
+    pub description: Option<String>,
+    /// The session.
+    pub session: SessionId,
+    /// The agent scope whose tools the program may call; absent: the global layer's.
+    pub scope: Option<ScopeId>,
+    /// What the run may use.
+    pub limits: RunLimits,
+    /// When outcomes of parallel calls are delivered.
+    pub commit_order: CommitOrder,
+    /// How long bodies that were told to stop are waited for; absent: for ever.
+    pub drain: Option<Duration>,
+    /// The host's power to end the run.
+    pub cancel: CancellationToken,
+    /// Where events go.
+    pub ledger: Ledger,
+    /// Where lines go as they are printed.
+    pub logs: Option<Arc<dyn LogSink>>,
+    /// Where progress of tools goes.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+    /// The working root of tools.
+    pub working_root: Option<Arc<Path>>,
+}
+
+impl fmt::Debug for ProgramRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProgramRun").field("call", &self.call).field("scope", &self.scope).finish_non_exhaustive()
+    }
+}
+
+/// Texts up to this size are prepared on the caller's thread, where they take well under a millisecond.
+const PREPARED_INLINE_BYTES: usize = 16 * 1024;
+
+/// Runs programs against one pipeline. Cloning shares it.
+#[derive(Clone, Debug)]
+pub struct ProgramRunner {
+    pipeline: Pipeline,
+    runtime: Arc<dyn CodeRuntime>,
+    clock: Arc<dyn Clock>,
+    bindings: Arc<Mutex<BindingCache>>,
+}
+
+/// The bindings of the scopes that ran last, by the view they were made from.
+#[derive(Debug, Default)]
+struct BindingCache {
+    recent: Vec<(Option<ScopeId>, usize, Arc<Bindings>)>,
+}
+
+const CACHED_SCOPES: usize = 16;
+
+impl ProgramRunner {
+    /// A runner over a pipeline and a runtime.
+    pub fn new(pipeline: Pipeline, runtime: Arc<dyn CodeRuntime>, clock: Arc<dyn Clock>) -> Self {
+        Self { pipeline, runtime, clock, bindings: Arc::default() }
+    }
+
+    /// The pipeline that sub-calls go through.
+    pub fn pipeline(&self) -> &Pipeline {
+        &self.pipeline
+    }
+
+    /// Runs one program to its end. Every outcome is typed; nothing a program does makes this fail.
+    pub async fn run(&self, run: ProgramRun) -> RunOutcome {
+        let begun = self.clock.monotonic();
+        let start = RunStart {
+            call: run.call.clone(),
+            program: run.code.as_str().into(),
+            description: run.description.clone(),
+            seed: None,
+        };
+        let start = run.ledger.reserve().await.record_with(|| start, []);
+        let mut outcome = match self.prepare(&run).await {
+            Err(failure) => failed_before_start(failure),
+            Ok((program, bindings)) => self.execute(&run, program, bindings).await,
+        };
+        outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
+        let slot = run.ledger.reserve().await;
+        slot.record_with(|| RunEnd::new(run.call.clone(), &outcome), start);
+        outcome
+    }
+
+    async fn prepare(&self, run: &ProgramRun) -> Result<(Arc<PreparedProgram>, Arc<Bindings>), RunFailure> {
+        let view = self
+            .pipeline
+            .registry()
+            .view(run.scope.as_ref())
+            .map_err(|error| RunFailure::new(RunFailureKind::Abort, error.to_string()))?;
+        let bindings = self.bindings(run, &view);
+        let limits = ProgramLimits { max_bytes: run.limits.program_bytes, ..ProgramLimits::default() };
+        let prepared = if run.code.len() <= PREPARED_INLINE_BYTES {
+            prepare_program(&run.code, &limits, &bindings)
+        } else {
+            let (code, bindings) = (run.code.clone(), Arc::clone(&bindings));
+            let preparing = tokio::task::spawn_blocking(move || prepare_program(&code, &limits, &bindings));
+            preparing.await.unwrap_or_else(|_| {
+                Err(RunFailure::new(RunFailureKind::Syntax, "the program could not be prepared: the parser gave up"))
+            })
+        };
+        Ok((Arc::new(prepared?), bindings))
+    }
+
+    fn bindings(&self, run: &ProgramRun, view: &RegistryView) -> Arc<Bindings> {
+        let limit = run.limits.argument_bytes;
+        let mut cache = self.bindings.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = cache.recent.iter().find(|(scope, bytes, bindings)| {
+            *scope == run.scope && *bytes == limit && bindings.generation() == view.generation()
+        });
+        if let Some((_, _, bindings)) = cached {
+            return Arc::clone(bindings);
+        }
+        let bindings = Arc::new(Bindings::new(view, limit));
+        cache.recent.retain(|(scope, bytes, _)| (scope, *bytes) != (&run.scope, limit));
+        cache.recent.insert(0, (run.scope.clone(), limit, Arc::clone(&bindings)));
+        cache.recent.truncate(CACHED_SCOPES);
+        bindings
+    }
+
+    async fn execute(&self, run: &ProgramRun, program: Arc<PreparedProgram>, bindings: Arc<Bindings>) -> RunOutcome {
+        let root = LaneRoot {
+            parent: run.call.clone(),
+            root: run.parent.as_ref().map_or_else(|| run.call.clone(), |token| token.root().clone()),
+            session: run.session.clone(),
+            scope: run.scope.clone(),
+            // A child: the run ends its own calls, never the caller's other work.
+            cancel: run.cancel.child_token(),
+            working_root: run.working_root.clone(),
+            progress: run.progress.clone(),
+        };
+        let config = LaneConfig {
+            max_parallel: run.limits.max_parallel_sub_calls,
+            commit_order: run.commit_order,
+            max_calls: run.limits.sub_calls,
+            drain: run.drain,
+        };
+        let (handle, driver) =
+            lane::open(self.pipeline.clone(), run.ledger.clone(), Arc::clone(&self.clock), root, config);
+        let request = RunRequest {
+            program: Arc::clone(&program),
+            bindings,
+            limits: run.limits.clone(),
+            cancel: run.cancel.clone(),
+            logs: run.logs.clone(),
+        };
+        let report = self.runtime.run(request, handle, driver).await;
+        assemble(&program, report)
+    }
+}
+
+fn prepare_program(code: &str, limits: &ProgramLimits, bindings: &Bindings) -> Result<PreparedProgram, RunFailure> {
+    let names: Vec<_> = bindings.names().iter().map(crate::ids::ToolName::as_str).collect();
+    program::prepare(code, limits, &ToolHints { names: &names }).map_err(syntax_failure)
+}
+
+fn syntax_failure(error: ProgramError) -> RunFailure {
+    let kind = match error.kind {
+        ProgramErrorKind::TooLarge
+        | ProgramErrorKind::TooDeep
+        | ProgramErrorKind::Syntax
+        | ProgramErrorKind::Import
+        | ProgramErrorKind::NotAProgram => RunFailureKind::Syntax,
+    };
+    RunFailure {
+        kind,
+        message: error.message,
+        line: error.position.map(|position| position.line),
+        column: error.position.map(|position| position.column),
+        frame: error.frame,
+        stack: None,
+    }
+}
+
+fn failed_before_start(failure: RunFailure) -> RunOutcome {
+    RunOutcome {
+        result: Err(failure),
+        logs: Vec::new(),
+        notes: Vec::new(),
+        sub_calls: Vec::new(),
+        blocks: Vec::new(),
+        deferred: Vec::new(),
+        concludes_turn: false,
+        stats: RunStats::default(),
+    }
+}
+
+fn assemble(program: &PreparedProgram, report: RunReport) -> RunOutcome {
+    let RunReport { result, logs, notes: engine_notes, lane, busy } = report;
+    let notes = notes::collect(program, &result, &logs, &lane, engine_notes);
+    let LaneReport { sub_calls, deferred, concludes_turn, blocks, started, failed, peak_parallel } = lane;
+    let stats = RunStats {
+        wall_ms: 0,
+        busy_ms: millis(busy),
+        sub_calls: started,
+        failed_sub_calls: failed,
+        peak_parallel,
+    };
+    RunOutcome { result, logs, notes, sub_calls, blocks, deferred, concludes_turn, stats }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

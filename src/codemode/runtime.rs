@@ -1,0 +1,84 @@
+//! The interface between Code Mode and an engine (E-1).
+//!
+//! Owns what a runtime is given for one run and what it gives back. It names no V8 type, so that both isolations
+//! and any test double fit behind it. It calls nobody.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::codemode::bindings::Bindings;
+use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
+use crate::codemode::program::PreparedProgram;
+use crate::limits::RunLimits;
+use crate::outcome::RunFailure;
+use crate::pipeline::BoxFuture;
+
+/// How important a program says that a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogLevel {
+    /// `console.debug`.
+    Debug,
+    /// `console.log`, `print` and everything else.
+    Info,
+    /// `console.warn`.
+    Warn,
+    /// `console.error`.
+    Error,
+}
+
+/// Sees lines as they are printed. Must not block.
+pub trait LogSink: Send + Sync {
+    /// Takes one line; it may hold line breaks and is not escaped for a terminal.
+    fn line(&self, level: LogLevel, text: &str);
+}
+
+/// One run.
+pub struct RunRequest {
+    /// The program.
+    pub program: Arc<PreparedProgram>,
+    /// The tools that the program may call.
+    pub bindings: Arc<Bindings>,
+    /// What it may use.
+    pub limits: RunLimits,
+    /// The host's power to end the run.
+    pub cancel: CancellationToken,
+    /// Where lines go as they are printed; absent when nobody watches.
+    pub logs: Option<Arc<dyn LogSink>>,
+}
+
+impl fmt::Debug for RunRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunRequest").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// What a runtime gives back.
+#[derive(Debug)]
+pub struct RunReport {
+    /// The program's value (nothing when it returned none), or why it failed.
+    pub result: Result<Option<Value>, RunFailure>,
+    /// Every line that was printed, in order, failure or not.
+    pub logs: Vec<String>,
+    /// Remarks about the end of the program.
+    pub notes: Vec<String>,
+    /// What the lane knows; complete, with every started call settled.
+    pub lane: LaneReport,
+    /// Time spent executing JavaScript.
+    pub busy: Duration,
+}
+
+/// Runs programs (E-1).
+///
+/// An implementation must drive the lane to its end in every case, close its handle when the program settles, and
+/// give back a typed outcome whatever the program does.
+pub trait CodeRuntime: Send + Sync + fmt::Debug {
+    /// The language that it runs, as in a Markdown fence.
+    fn language(&self) -> &'static str;
+
+    /// Runs one program to its end.
+    fn run(&self, request: RunRequest, handle: LaneHandle, driver: LaneDriver) -> BoxFuture<'static, RunReport>;
+}
