@@ -10,6 +10,7 @@
 mod depth;
 mod event;
 mod handle;
+mod open;
 mod queue;
 mod record;
 mod redact;
@@ -22,6 +23,7 @@ mod writer;
 pub use depth::MAX_VALUE_DEPTH;
 pub use event::{EventBody, FORMAT_SCHEMA, FORMAT_VERSION, LedgerEvent};
 pub use handle::{Ledger, LedgerError, LedgerOptions};
+pub use open::unsettled;
 pub use record::{
     ApprovalAsked, ApprovalDecided, ApprovalDecision, ApprovalPolicy, ApprovalPolicySet, CodeDispatch,
     CodeDispatchStart, PresetChosen, RunEnd, RunEnding, RunStart, SandboxMode, SandboxModeSet, Settled,

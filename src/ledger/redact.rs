@@ -21,7 +21,8 @@ use crate::json::{canonical_text, depth_exceeds, dismantle};
 ///
 /// Called once per event, in order of `seq`, off the program's way where the store has a thread. Whatever else is
 /// to be done to the ledger's copy alone, such as spilling large content (PO-3), may hang here too. A panic stops
-/// the ledger with [`super::LedgerError::Panicked`]; nothing unredacted is written.
+/// the ledger with [`super::LedgerError::Panicked`]; nothing unredacted is written. A redactor must not use the
+/// ledger that it works for: it may be called under that ledger's lock.
 pub trait Redactor: Send + Sync + fmt::Debug {
     /// Changes `body` in place; the kind and the ids must stay. Values come as they were recorded, at any depth.
     fn redact(&self, body: &mut EventBody);

@@ -117,7 +117,19 @@ fn any_other_damage_is_an_error_that_names_its_place_and_changes_nothing() {
         let read: Vec<_> = read_events(&path).unwrap().collect();
         assert!(matches!(&read[..], [Ok(_), Err(_)]), "{read:?}");
     }
-    insta::assert_snapshot!(said_of.join("\n"), @"");
+    insta::assert_snapshot!(said_of.join("\n"), @r#"
+    line 2 of the ledger FILE (byte 103) is not an event: expected value at column 1
+    line 2 of the ledger FILE (byte 103) is not an event: EOF while parsing a value at column 0
+    line 2 of the ledger FILE (byte 103) is not an event: missing field `v` at column 2
+    line 2 of the ledger FILE (byte 103) is not an event: expected value at column 1
+    line 2 of the ledger FILE (byte 103) is not an event: it is in version 2 of the format, and this isolane reads up to version 1; use a newer one
+    line 2 of the ledger FILE (byte 103) is not an event: it is nested more than 264 levels deep
+    line 2 of the ledger FILE (byte 103) is not an event: key must be a string at column 78
+    line 2 of the ledger FILE (byte 103) is not an event: trailing characters at column 104
+    line 2 of the ledger FILE (byte 103) is not an event: unknown variant `state/other`, expected one of `tool/call`, `tool/result`, `tool/code-dispatch-start`, `tool/code-dispatch`, `approval/asked`, `approval/decided`, `permission/preset`, `sandbox/mode`, `approval/policy`, `run/start`, `run/end`, `state/put` at column 104
+    line 2 of the ledger FILE (byte 103): session "s" expects seq 2 next and has 3
+    line 2 of the ledger FILE (byte 103): session "s" expects seq 2 next and has 1
+    "#);
 }
 
 /// L-7

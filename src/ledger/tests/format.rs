@@ -27,8 +27,8 @@ fn an_event_of_every_kind_fits_the_documented_schema() {
         let problems: Vec<_> = validator.iter_errors(&written).map(|error| error.to_string()).collect();
         assert_eq!(problems, Vec::<String>::new(), "{written}");
     }
-    let sampled: BTreeSet<_> = samples.iter().map(|event| event.body.kind()).collect();
-    assert_eq!(sampled, EventBody::KINDS.iter().copied().collect());
+    let kinds: BTreeSet<_> = samples.iter().map(|event| event.body.kind()).collect();
+    assert_eq!(kinds, EventBody::KINDS.iter().copied().collect());
 }
 
 /// L-1
@@ -79,22 +79,35 @@ fn events_read_back_as_they_were() {
 
 /// L-1
 #[test]
-fn members_come_in_a_fixed_order() {
-    let event = &samples()[8];
-    insta::assert_snapshot!(serde_json::to_string(event).unwrap(), @"");
+fn members_come_in_a_fixed_order_as_documented() {
+    let start = start("read", json!({"path": "a.txt"}));
+    let event = LedgerEvent {
+        turn: Some(2),
+        body: start.settle(Settled::success(vec![ContentBlock::text("hello")])).into(),
+        source_seqs: vec![3],
+        ..event("s-1", 4)
+    };
+    let line = serde_json::to_string(&event).unwrap();
+    insta::assert_snapshot!(line, @r#"{"v":1,"seq":4,"time":1767225600000,"session":"s-1","turn":2,"kind":"tool/code-dispatch","data":{"root":"c-1","parent":"c-1","call":"c-1:code:1","tool":"read","arguments":{"path":"a.txt"},"is_error":false,"content":[{"type":"text","text":"hello"}]},"source_seqs":[3]}"#);
+    assert!(include_str!("../../../docs/ledger.md").contains(&line));
+}
+
+/// L-8
+#[test]
+fn what_started_and_has_no_end_is_found() {
+    let events = samples();
+    assert_eq!(unsettled(&events), Vec::<&LedgerEvent>::new());
+    // Call, run and sub-call are the 1st, 7th and 8th event; the sub-call's first end is the 9th.
+    let seqs = |events: &[LedgerEvent]| unsettled(events).iter().map(|event| event.seq).collect::<Vec<_>>();
+    assert_eq!(seqs(&events[..8]), [1, 7, 8]);
+    assert_eq!(seqs(&events[..9]), [1, 7]);
+    assert_eq!(seqs(&events[..14]), [1]);
 }
 
 /// L-2
 #[test]
 fn a_settled_event_has_all_of_its_start() {
-    let call = CallId::from("c");
-    let start = CodeDispatchStart {
-        root: call.clone(),
-        parent: call.clone(),
-        call: call.sub_call(2),
-        tool: ToolName::from("t"),
-        arguments: Arc::new(json!({"a": 1})),
-    };
+    let start = start("t", json!({"a": 1}));
     let failure = CallFailure::new(ErrorCode::Aborted, "stopped").with_details(json!([1]));
     let settled = start.settle(Settled::from(&Err(failure)));
     assert_eq!(

@@ -9,7 +9,7 @@ mod side_path;
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::clock::{Clock, ManualClock, Timestamp};
@@ -42,19 +42,24 @@ pub(super) fn event(session: &str, seq: u64) -> LedgerEvent {
     }
 }
 
+/// The start of the first sub-call of `c-1`.
+pub(super) fn start(tool: &str, arguments: Value) -> CodeDispatchStart {
+    let call = CallId::from("c-1");
+    CodeDispatchStart {
+        root: call.clone(),
+        parent: call.clone(),
+        call: call.sub_call(1),
+        tool: ToolName::from(tool),
+        arguments: Arc::new(arguments),
+    }
+}
+
 /// At least one event of every kind, with optional members there and absent.
 pub(super) fn samples() -> Vec<LedgerEvent> {
     let call = CallId::from("c-1");
     let tool = ToolName::from("read");
-    let start = CodeDispatchStart {
-        root: call.clone(),
-        parent: call.clone(),
-        call: call.sub_call(1),
-        tool: tool.clone(),
-        arguments: Arc::new(
-            json!({"path": "a\n\u{2028}\"b\"", "n": [u64::MAX, i64::MIN, 0.1, 1e300, 5e-324]}),
-        ),
-    };
+    let start =
+        start("read", json!({"path": "a\n\u{2028}\"b\"", "n": [u64::MAX, i64::MIN, 0.1, 1e300, 5e-324]}));
     let blocks = vec![
         ContentBlock::text("hello"),
         ContentBlock::Image { data: "AA==".to_owned(), mime_type: "image/png".to_owned() },

@@ -8,17 +8,6 @@ use super::*;
 
 const SALT: [u8; 32] = [7; 32];
 
-fn start(tool: &str, arguments: Value) -> CodeDispatchStart {
-    let call = CallId::from("c");
-    CodeDispatchStart {
-        root: call.clone(),
-        parent: call.clone(),
-        call: call.sub_call(1),
-        tool: ToolName::from(tool),
-        arguments: Arc::new(arguments),
-    }
-}
-
 fn redacted(tool: &str, arguments: Value) -> Value {
     let redactor = SensitiveArguments::new(SALT).tool("login", ["password", "token"]);
     let mut body = start(tool, arguments).into();
@@ -33,7 +22,7 @@ fn redacted(tool: &str, arguments: Value) -> Value {
 #[test]
 fn sensitive_arguments_become_salted_digests() {
     let kept = redacted("login", json!({"user": "ann", "password": {"b": 1, "a": 2}}));
-    insta::assert_snapshot!(kept.to_string(), @"");
+    insta::assert_snapshot!(kept.to_string(), @r#"{"user":"ann","password":{"$redacted":"sha256:c9981d6b62b46a06ebd4ca3c29d44553a7c84bacccaf9b2e5ad4233e4514ca54"}}"#);
     let reordered = redacted("login", json!({"user": "ann", "password": {"a": 2, "b": 1}}));
     assert_eq!(kept["password"], reordered["password"]);
     assert_eq!(redacted("other", json!({"password": "x"})), json!({"password": "x"}));
