@@ -12,6 +12,7 @@ pub mod codemode;
 pub mod content;
 pub mod ids;
 pub mod json;
+pub mod ledger;
 pub mod limits;
 pub mod outcome;
 pub mod pipeline;

@@ -1,0 +1,102 @@
+//! Values too deep to be written and read by ordinary means.
+//!
+//! Owns the deepest nesting that an event may hold and what stands for anything deeper. It never loses data: the
+//! text of the value stays. It hands the walk to [`crate::json`].
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::event::EventBody;
+use super::record::{RunEnd, ToolResult};
+use crate::content::ContentBlock;
+use crate::json::{canonical_text, depth_exceeds, dismantle};
+
+/// Containers of one value that are kept as JSON; a value nested deeper is kept as
+/// `{"$deep": "<its canonical text>"}`.
+pub const MAX_VALUE_DEPTH: usize = 256;
+
+/// Containers of a whole event: those of a value, and the few around it.
+pub(super) const MAX_EVENT_DEPTH: usize = MAX_VALUE_DEPTH + 8;
+
+/// Replaces every value of the event that is too deep. A body that has been through here can be written, cloned
+/// and dropped without a deep recursion.
+pub(super) fn bound(body: &mut EventBody) {
+    match body {
+        EventBody::ToolCall(data) => bound_shared(&mut data.arguments),
+        EventBody::ToolResult(ToolResult { content, meta, .. }) => {
+            bound_content(content);
+            meta.iter_mut().for_each(bound_value);
+        }
+        EventBody::CodeDispatchStart(data) => bound_shared(&mut data.arguments),
+        EventBody::CodeDispatch(data) => {
+            bound_shared(&mut data.arguments);
+            bound_content(&mut data.content);
+            data.details.iter_mut().for_each(bound_value);
+            data.value.iter_mut().for_each(bound_shared);
+        }
+        EventBody::RunEnd(RunEnd { result, .. }) => result.iter_mut().for_each(bound_value),
+        EventBody::StatePut(data) => data.value.iter_mut().for_each(bound_shared),
+        EventBody::ApprovalAsked(_)
+        | EventBody::ApprovalDecided(_)
+        | EventBody::PermissionPreset(_)
+        | EventBody::SandboxMode(_)
+        | EventBody::ApprovalPolicy(_)
+        | EventBody::RunStart(_) => {}
+    }
+}
+
+fn bound_content(blocks: &mut [ContentBlock]) {
+    for block in blocks {
+        if let ContentBlock::Json { value } = block {
+            bound_value(value);
+        }
+    }
+}
+
+fn bound_value(value: &mut Value) {
+    if depth_exceeds(value, MAX_VALUE_DEPTH) {
+        let stand_in = stand_in(value);
+        dismantle(std::mem::replace(value, stand_in));
+    }
+}
+
+fn bound_shared(value: &mut Arc<Value>) {
+    if depth_exceeds(value, MAX_VALUE_DEPTH) {
+        let stand_in = Arc::new(stand_in(value));
+        if let Some(last) = Arc::into_inner(std::mem::replace(value, stand_in)) {
+            dismantle(last);
+        }
+    }
+}
+
+fn stand_in(value: &Value) -> Value {
+    json!({ "$deep": canonical_text(value) })
+}
+
+/// Whether JSON text nests deeper than an event may. Counts brackets outside strings; whether the text is JSON at
+/// all is the parser's to say.
+pub(super) fn text_exceeds(text: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
+    for byte in text {
+        if in_string {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = true,
+                b'"' => in_string = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_EVENT_DEPTH {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,37 @@
+//! The ledger: what happened in a session, in order, for good.
+//!
+//! Owns the events, their numbering, the side path on which they travel, and the stores (L-1 to L-8). It is a leaf:
+//! stages put records in and it calls none of them. Nothing that it does may change what a tool or a program sees;
+//! a store that is slow holds recorders back, a store that fails stops recording and nothing else.
+//!
+//! A recorder reserves a [`Slot`], goes on with its work, and records into it; the event gets the next `seq` at that
+//! moment, and a thread of the ledger's own writes it. The format is documented in `docs/ledger.md`.
+
+mod depth;
+mod event;
+mod handle;
+mod open;
+mod queue;
+mod record;
+mod redact;
+mod slot;
+mod store;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use depth::MAX_VALUE_DEPTH;
+pub use event::{EventBody, FORMAT_SCHEMA, FORMAT_VERSION, LedgerEvent};
+pub use handle::{Ledger, LedgerError, LedgerOptions};
+pub use open::unsettled;
+pub use record::{
+    ApprovalAsked, ApprovalDecided, ApprovalDecision, ApprovalPolicy, ApprovalPolicySet, CodeDispatch,
+    CodeDispatchStart, PresetChosen, RunEnd, RunEnding, RunStart, SandboxMode, SandboxModeSet, Settled,
+    StatePut, ToolCall, ToolResult,
+};
+pub use redact::{Redactor, SensitiveArguments};
+pub use slot::Slot;
+pub use store::{
+    EventReader, FsyncPolicy, JsonLinesStore, LedgerStore, MemoryStore, SequenceError, SharedStore,
+    StoreError, StoreWarning, read_events,
+};
