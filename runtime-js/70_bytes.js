@@ -1,0 +1,139 @@
+// Owns the globals that work on bytes and copies: TextEncoder, TextDecoder, atob, btoa,
+// structuredClone, crypto (random values, UUIDs, digests) and performance.now.
+// It must never hand the host anything but strings, numbers and fresh views on bytes.
+(function () {
+  "use strict";
+  const rt = globalThis.__rt;
+  const { DOMException, StringCharCodeAt, StringEndsWith, StringFromCharCode, StringSlice } = rt;
+  const { StringToUpperCase, TypeError, Uint8Array, Uint8ArrayFromBase64, globals, isObject } = rt;
+  const { TypedArrayGetBuffer, TypedArrayGetByteLength, TypedArrayGetByteOffset, TypedArraySet } = rt;
+  const { classOf, clone, decode, digest, encoding, now, random, utf8Encode } = rt.native;
+  const MAX_RANDOM = 65536;
+
+  // The bytes behind an ArrayBuffer or a view, without copying.
+  function bytesOf(source, what) {
+    switch (isObject(source) ? classOf(source) : "") {
+      case "ArrayBuffer": return new Uint8Array(source);
+      case "TypedArray": return new Uint8Array(TypedArrayGetBuffer(source),
+        TypedArrayGetByteOffset(source), TypedArrayGetByteLength(source));
+      case "DataView": return new Uint8Array(rt.DataViewGetBuffer(source),
+        rt.DataViewGetByteOffset(source), rt.DataViewGetByteLength(source));
+      default: throw new TypeError(`${what} takes an ArrayBuffer or a view on one`);
+    }
+  }
+
+  class TextEncoder {
+    get encoding() { return "utf-8"; }
+    encode(text = "") { return utf8Encode(`${text}`); }
+    encodeInto(text, target) {
+      const source = `${text}`, room = bytesOf(target, "encodeInto");
+      const size = TypedArrayGetByteLength(room);
+      let read = 0, written = 0;
+      while (read < source.length) {
+        const point = rt.StringCodePointAt(source, read);
+        const need = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+        if (written + need > size) break;
+        written += need;
+        read += need === 4 ? 2 : 1;
+      }
+      TypedArraySet(room, utf8Encode(StringSlice(source, 0, read)), 0);
+      return { read, written };
+    }
+  }
+
+  class TextDecoder {
+    #name; #fatal; #ignoreBOM;
+    constructor(label = "utf-8", options = undefined) {
+      const name = encoding(`${label}`), given = rt.isObject(options);
+      if (name === null) throw new rt.RangeError(`TextDecoder does not know the encoding ${rt.quote(`${label}`)}`);
+      this.#name = name;
+      this.#fatal = given && !!options.fatal;
+      this.#ignoreBOM = given && !!options.ignoreBOM;
+    }
+    get encoding() { return this.#name; }
+    get fatal() { return this.#fatal; }
+    get ignoreBOM() { return this.#ignoreBOM; }
+    decode(input = undefined, options = undefined) {
+      // There is no stream here that would hand out text in pieces.
+      if (rt.isObject(options) && options.stream) throw new TypeError("decode takes all the bytes at once, not a stream");
+      const bytes = input === undefined ? new Uint8Array(0) : bytesOf(input, "decode");
+      const text = decode(bytes, this.#name, this.#fatal, this.#ignoreBOM);
+      if (text === undefined) throw new TypeError(`the data is not valid ${this.#name}`);
+      return text;
+    }
+  }
+
+  globals.btoa = function btoa(data) {
+    const text = `${data}`, bytes = new Uint8Array(text.length);
+    for (let i = 0; i < text.length; i++) {
+      const code = StringCharCodeAt(text, i);
+      if (code > 255) {
+        throw new DOMException("btoa takes characters up to U+00FF; encode the text with TextEncoder first",
+          "InvalidCharacterError");
+      }
+      bytes[i] = code;
+    }
+    return rt.Uint8ArrayToBase64(bytes);
+  };
+  globals.atob = function atob(data) {
+    let bytes;
+    try { bytes = Uint8ArrayFromBase64(`${data}`); } catch {
+      throw new DOMException("atob was given text that is not base64", "InvalidCharacterError");
+    }
+    let text = "";
+    for (let i = 0, size = TypedArrayGetByteLength(bytes); i < size; i++) text += StringFromCharCode(bytes[i]);
+    return text;
+  };
+  globals.structuredClone = function structuredClone(value) {
+    try {
+      return clone(value);
+    } catch (error) {
+      // The engine's own refusal; what a getter of the program threw goes on as it is.
+      const text = typeof error === "string" ? error : rt.isObject(error) && classOf(error) === "Error"
+        ? rt.peek(error, "message") : undefined;
+      if (typeof text !== "string" || !StringEndsWith(text, "could not be cloned.")) throw error;
+      throw new DOMException(text, "DataCloneError");
+    }
+  };
+
+  const HEX = "0123456789abcdef";
+  const DIGESTS = { __proto__: null, "SHA-1": true, "SHA-256": true, "SHA-384": true, "SHA-512": true };
+  const INTEGERS = { __proto__: null, Int8Array: true, Uint8Array: true, Uint8ClampedArray: true, Int16Array: true,
+    Uint16Array: true, Int32Array: true, Uint32Array: true, BigInt64Array: true, BigUint64Array: true };
+  globals.crypto = {
+    getRandomValues: (array) => {
+      if (!isObject(array) || classOf(array) !== "TypedArray" || INTEGERS[rt.TypedArrayGetTag(array)] !== true) {
+        throw new DOMException("getRandomValues takes an integer typed array", "TypeMismatchError");
+      }
+      const bytes = bytesOf(array, "getRandomValues");
+      if (TypedArrayGetByteLength(bytes) > MAX_RANDOM) {
+        throw new DOMException(`getRandomValues fills at most ${MAX_RANDOM} bytes`, "QuotaExceededError");
+      }
+      random(bytes);
+      return array;
+    },
+    randomUUID: () => {
+      const bytes = new Uint8Array(16);
+      random(bytes);
+      bytes[6] = (bytes[6] & 15) | 64;
+      bytes[8] = (bytes[8] & 63) | 128;
+      let text = "";
+      for (let i = 0; i < 16; i++) {
+        text += (i === 4 || i === 6 || i === 8 || i === 10 ? "-" : "") + HEX[bytes[i] >> 4] + HEX[bytes[i] & 15];
+      }
+      return text;
+    },
+    subtle: {
+      digest: async (algorithm, data) => {
+        const name = StringToUpperCase(`${isObject(algorithm) ? algorithm.name : algorithm}`);
+        if (DIGESTS[name] !== true) {
+          throw new DOMException("digest knows SHA-1, SHA-256, SHA-384 and SHA-512", "NotSupportedError");
+        }
+        return TypedArrayGetBuffer(digest(name, bytesOf(data, "digest")));
+      },
+    },
+  };
+  globals.performance = { now: () => now() };
+  globals.TextEncoder = TextEncoder;
+  globals.TextDecoder = TextDecoder;
+})();

@@ -1,0 +1,34 @@
+// Owns the shape of the global object: what a program can reach is the list below plus `__rt.globals`,
+// nothing else (CM-9, E-9). Its value is the record of functions that Rust calls.
+// It must be the last file: after it neither `__native` nor `__rt` can be reached.
+(function () {
+  "use strict";
+  const rt = globalThis.__rt;
+  const ECMASCRIPT = "AggregateError Array ArrayBuffer AsyncDisposableStack BigInt BigInt64Array BigUint64Array " +
+    "Boolean DataView Date DisposableStack Error EvalError FinalizationRegistry Float16Array Float32Array " +
+    "Float64Array Function Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math NaN Number Object " +
+    "Promise Proxy RangeError ReferenceError Reflect RegExp Set String SuppressedError Symbol SyntaxError Temporal " +
+    "TypeError URIError Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet decodeURI " +
+    "decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite isNaN parseFloat parseInt " +
+    "undefined unescape";
+  const allowed = { __proto__: null };
+  for (const name of ECMASCRIPT.split(" ")) allowed[name] = true;
+  for (const key of Reflect.ownKeys(globalThis)) {
+    if (allowed[key] !== true && !Reflect.deleteProperty(globalThis, key)) {
+      throw new Error(`the global ${String(key)} cannot be removed`);
+    }
+  }
+  for (const name of Object.keys(rt.globals)) {
+    const value = rt.globals[name];
+    rt.define(globalThis, name, value);
+    // Our classes and their prototypes cannot be changed; `console` may be replaced by a program, and
+    // `tools` is read-only by itself.
+    if (typeof value === "function") Object.freeze(value);
+    if (typeof value === "function" && value.prototype) Object.freeze(value.prototype);
+  }
+  Object.freeze(rt.globals.crypto.subtle);
+  Object.freeze(rt.globals.crypto);
+  Object.freeze(rt.globals.performance);
+  rt.hostText = (value) => rt.urlText(value) ?? rt.paramsText(value) ?? rt.signalText(value);
+  return Object.freeze(rt.entry);
+})();
