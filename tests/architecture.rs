@@ -24,15 +24,21 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Asks one rule about every library file, and reports all that it found at once.
+/// Asks one rule about every file of the library, and reports all that it found at once.
 fn hold(rule: impl Fn(&SourceFile) -> Vec<String>) {
-    let files = source::read_tree(root(), &["src"]).unwrap();
-    assert!(!files.is_empty(), "there is no source to check");
-    report(files.iter().flat_map(rule));
+    hold_in(&["src"], rule);
 }
 
-fn report(violations: impl Iterator<Item = String>) {
-    let violations: Vec<String> = violations.collect();
+fn hold_in(folders: &[&str], rule: impl Fn(&SourceFile) -> Vec<String>) {
+    let violations: Vec<String> = match source::read_tree(root(), folders) {
+        Ok(files) if files.is_empty() => vec!["there is no source to check".to_owned()],
+        Ok(files) => files.iter().flat_map(rule).collect(),
+        Err(error) => vec![format!("cannot read the source: {error}")],
+    };
+    report(&violations);
+}
+
+fn report(violations: &[String]) {
     assert!(violations.is_empty(), "\n{}\n", violations.join("\n"));
 }
 
@@ -44,25 +50,23 @@ fn a_module_names_only_modules_of_lower_rank() {
 #[test]
 fn the_documented_ranks_are_the_ones_held_here() {
     let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
-    report(ranks::check_document(&text).into_iter());
+    report(&ranks::check_document(&text));
 }
 
 /// Every Rust file of the project, those of tests, benchmarks and fuzz targets too.
 #[test]
 fn every_file_begins_by_saying_what_it_owns() {
-    let files = source::read_tree(root(), rules::ALL_RUST).unwrap();
-    report(files.iter().flat_map(rules::head));
+    hold_in(rules::ALL_RUST, rules::head);
 }
 
 #[test]
 fn no_file_is_longer_than_600_lines() {
-    let files = source::read_tree(root(), rules::ALL_RUST).unwrap();
-    for file in &files {
+    hold_in(rules::ALL_RUST, |file| {
         if let Some(warning) = rules::length_warning(file) {
             println!("{warning}");
         }
-    }
-    report(files.iter().flat_map(rules::length));
+        rules::length(file)
+    });
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn the_notice_names_all_that_the_archive_carries() {
     }
 }
 
+#[cfg(test)]
 mod checking {
     //! What the build script's check says of other archives.
 
