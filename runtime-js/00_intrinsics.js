@@ -14,8 +14,8 @@
   const methods = {
     BigInt: "toString valueOf", Boolean: "valueOf", Date: "getTime toISOString",
     Function: "toString", Map: "entries", Number: "toString valueOf", Set: "values",
-    String: "charCodeAt codePointAt endsWith indexOf isWellFormed lastIndexOf padEnd repeat slice " +
-      "startsWith toLowerCase toUpperCase toWellFormed trim valueOf",
+    String: "charCodeAt endsWith indexOf isWellFormed lastIndexOf repeat slice startsWith toUpperCase " +
+      "toWellFormed valueOf",
     Symbol: "toString valueOf", Uint8Array: "toBase64",
   };
   const getters = {
@@ -25,9 +25,7 @@
   const title = (name) => name[0].toUpperCase() + name.slice(1);
   const getter = (proto, name) => uncurry(Object.getOwnPropertyDescriptor(proto, name).get);
   for (const type of Object.keys(methods)) {
-    for (const name of methods[type].split(" ")) {
-      rt[type + title(name)] = uncurry(globalThis[type].prototype[name]);
-    }
+    for (const name of methods[type].split(" ")) rt[type + title(name)] = uncurry(globalThis[type].prototype[name]);
   }
   for (const type of Object.keys(getters)) {
     for (const name of getters[type].split(" ")) {
@@ -38,7 +36,6 @@
     const label = typeof name === "symbol" ? "Tag" : title(name);
     rt[`TypedArrayGet${label}`] = getter(TypedArray.prototype, name);
   }
-  rt.TypedArraySet = uncurry(TypedArray.prototype.set);
   rt.MapIteratorNext = uncurry(Object.getPrototypeOf(new Map().entries()).next);
   rt.SetIteratorNext = uncurry(Object.getPrototypeOf(new Set().values()).next);
 
@@ -96,6 +93,10 @@
     const last = StringCharCodeAt(text, length - 1);
     return StringSlice(text, 0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
   };
+  // The primitive inside a boxed one, by its type; undefined for anything else.
+  rt.unbox = (type, value) => (type === "String" ? rt.StringValueOf(value) : type === "Number" ? rt.NumberValueOf(value)
+    : type === "Boolean" ? rt.BooleanValueOf(value) : type === "BigInt" ? rt.BigIntValueOf(value)
+    : type === "Symbol" ? rt.SymbolValueOf(value) : undefined);
   rt.quote = (text) => JSONStringify(StringToWellFormed(text));
   rt.isIdentifier = (text) => {
     if (text.length === 0 || text.length > 100) return false;

@@ -38,11 +38,10 @@
   };
   // Awaiting a primitive runs the rest as a microtask without asking any promise method; what `run`
   // throws becomes an unhandled rejection, which fails the run.
-  const later = async (run) => {
+  rt.later = async (run) => {
     await undefined;
     run();
   };
-  rt.later = (run) => { later(run); };
   rt.startTimer = (run, ms) => start(run, delayOf(ms, 0), [], false);
 
   globals.setTimeout = function setTimeout(run, ms, ...args) {
@@ -54,6 +53,6 @@
   globals.clearTimeout = function clearTimeout(id) { clear(id); };
   globals.clearInterval = function clearInterval(id) { clear(id); };
   globals.queueMicrotask = function queueMicrotask(run) {
-    later(callback(run, "queueMicrotask", queueMicrotask));
+    rt.later(callback(run, "queueMicrotask", queueMicrotask));
   };
 })();
