@@ -9,14 +9,13 @@
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const rt = { __proto__: null, uncurry };
   const TypedArray = Object.getPrototypeOf(Uint8Array);
-
   // Methods and getters, as functions that take the receiver first: `StringSlice(text, 0, 3)`.
   const methods = {
     BigInt: "toString valueOf", Boolean: "valueOf", Date: "getTime toISOString",
     Function: "toString", Map: "entries", Number: "toString valueOf", Set: "values",
     String: "charCodeAt endsWith indexOf isWellFormed lastIndexOf repeat slice startsWith toUpperCase " +
       "toWellFormed valueOf",
-    Symbol: "toString valueOf", Uint8Array: "toBase64",
+    Symbol: "toString valueOf",
   };
   const getters = {
     ArrayBuffer: "byteLength", DataView: "buffer byteLength byteOffset", Map: "size", Set: "size",
@@ -38,17 +37,21 @@
   }
   rt.MapIteratorNext = uncurry(Object.getPrototypeOf(new Map().entries()).next);
   rt.SetIteratorNext = uncurry(Object.getPrototypeOf(new Set().values()).next);
-
   // Statics, constructors and prototypes.
   const statics = {
     Array: "isArray", Error: "captureStackTrace", JSON: "isRawJSON parse rawJSON stringify",
-    Object: "freeze hasOwn keys", String: "fromCharCode", Uint8Array: "fromBase64",
+    Object: "freeze hasOwn keys", String: "fromCharCode",
     Reflect: "apply defineProperty deleteProperty get getOwnPropertyDescriptor getPrototypeOf ownKeys",
   };
   for (const type of Object.keys(statics)) {
     for (const name of statics[type].split(" ")) rt[type + title(name)] = globalThis[type][name];
   }
-  rt.Uint8ArrayFromBase64 = Uint8Array.fromBase64.bind(Uint8Array);
+  // The engine adds its newest functions (and SharedArrayBuffer) only when a context is made from the
+  // snapshot: `entry.begin` takes these before any program runs.
+  rt.captureLate = () => {
+    rt.Uint8ArrayFromBase64 = Uint8Array.fromBase64.bind(Uint8Array);
+    rt.Uint8ArrayToBase64 = uncurry(Uint8Array.prototype.toBase64);
+  };
   for (const name of ["Error", "Promise", "Proxy", "RangeError", "TypeError", "Uint8Array"]) {
     rt[name] = globalThis[name];
   }

@@ -17,7 +17,6 @@
   const COMPARTMENT = "runtime-js/"; // script names of these files: their frames are not shown
   const FLAGS = ["HasIndices", "d", "Global", "g", "IgnoreCase", "i", "Multiline", "m", "DotAll", "s",
     "Unicode", "u", "UnicodeSets", "v", "Sticky", "y"];
-
   // The value of a data property, own or inherited; undefined for a getter or past a proxy.
   function peek(object, key) {
     for (let i = 0; i < MAX_CHAIN && object !== null && classOf(object) !== "Proxy"; i++) {
@@ -88,7 +87,6 @@
     out = mark + out + StringSlice(text, from) + mark;
     return rest > 0 ? `${out}... ${rest} more characters` : out;
   }
-
   // The text of anything but strings and objects, for which it is undefined.
   function primitive(value) {
     switch (typeof value) {

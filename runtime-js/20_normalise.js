@@ -11,12 +11,10 @@
   const { JSONStringify, ObjectHasOwn, ObjectKeys, ObjectPrototype, ReflectApply, ReflectGetPrototypeOf } = rt;
   const { StringCharCodeAt, StringIsWellFormed, classNameOf, cut, isIdentifier, quote, unbox } = rt;
   const { classOf } = rt.native;
-
   // One under the nesting that the host's JSON reader accepts.
   const MAX_DEPTH = 127;
   const MIN_INTEGER = -(2n ** 63n), MAX_INTEGER = 2n ** 64n - 1n;
   const NOT_READ = { __proto__: null };
-
   // What each built-in is called, and what to hand over in its place.
   const FIXES = {
     __proto__: null,
@@ -33,7 +31,6 @@
     MapIterator: ["an iterator", "[...iterator]"], SetIterator: ["an iterator", "[...iterator]"],
     Arguments: ["an arguments object", "[...arguments]"], Symbol: ["a boxed symbol", "a string"],
   };
-
   // `root` names the value in messages ("args", "result"); `verb` is what the program does with it.
   const walk = (root, verb, limit) => ({ root, verb, limit, size: 0, frame: null, problem: "" });
 
@@ -95,7 +92,6 @@
     }
     return text.length > 0;
   };
-
   // The text of a value, or undefined for what JSON leaves out of an object.
   function write(st, value) {
     switch (typeof value) {

@@ -36,7 +36,6 @@
       define(this, "name", `${name}`);
     }
   }
-
   // A property of a thrown value, by its getter if it has one (asked once), never through a proxy.
   function ask(object, key) {
     const plain = peek(object, key);
@@ -98,7 +97,6 @@
     return `{"name":${quote(name)},"message":${quote(message)},"stack":${quote(StringSlice(stack, 1))},` +
       `"toolCall":${toolCall},"missing":${missing}}`;
   };
-
   // A TypeError of ours whose stack begins at the caller of `entrance`.
   rt.typeError = (message, entrance) => {
     const error = new TypeError(message);
@@ -109,7 +107,6 @@
   rt.DOMException = DOMException;
   rt.globals.ToolCallError = ToolCallError;
   rt.globals.DOMException = DOMException;
-
   // V8 hands call sites to this hook; inert, it can neither see our frames nor break a report.
   Object.defineProperty(globalThis.Error, "prepareStackTrace", {
     get: () => undefined, set: () => undefined, enumerable: false, configurable: false,

@@ -15,7 +15,6 @@
   const indexes = { __proto__: null }, hidden = { __proto__: null }; // by name
   let maxArgBytes = 1024 * 1024;
   const pending = { __proto__: null }; // number of the call -> its resolvers and call site
-
   // ---- calling ----
   const isOne = (args) => typeof args === "object" && args !== null && !ArrayIsArray(args);
   function wrongArguments({ name, call }, given) {
@@ -51,7 +50,6 @@
     return ObjectFreeze(call);
   }
   const toolAt = (index) => functions[index] ?? (functions[index] = makeTool(index));
-
   // ---- settling ----
   // An integer that a number would round arrives as a BigInt (CM-15).
   const revive = (key, value, context) => (typeof value === "number" && (value > MAX_SAFE || value < -MAX_SAFE)
@@ -76,7 +74,6 @@
     entry.reject(rt.toolCallError(own(value, "tool"), own(value, "code"), own(value, "message"),
       own(value, "details"), entry.site));
   };
-
   // ---- names that are not there ----
   const spell = (name) => (isIdentifier(name) ? `tools.${name}` : `tools[${quote(cut(name, 80))}]`);
   function missing(name) {
@@ -91,7 +88,6 @@
     for (let i = 0; i < list.length && i < 10; i++) text += (i === 0 ? "; there are " : ", ") + spell(list[i].name);
     return text + (list.length > 10 ? ` and ${list.length - 10} more` : "");
   }
-
   // ---- the object ----
   const target = { __proto__: null };
   let filled = false;
@@ -132,6 +128,8 @@
   rt.globals.tools = new Proxy(target, handler);
 
   rt.entry.begin = (toolsJson) => {
+    rt.captureLate();
+    rt.seal();
     const options = JSONParse(toolsJson), out = own(options, "hidden") ?? [];
     list = own(options, "tools") ?? list;
     for (let i = 0; i < list.length; i++) {

@@ -24,11 +24,6 @@
     timers[id] = { run, delay, args, repeat };
     return id;
   }
-  function clear(id) {
-    if (typeof id !== "number" || timers[id] === undefined) return;
-    delete timers[id];
-    disarm(id);
-  }
   rt.entry.fire = (id) => {
     const timer = timers[id];
     if (timer === undefined) return;
@@ -50,8 +45,11 @@
   globals.setInterval = function setInterval(run, ms, ...args) {
     return start(callback(run, "setInterval", setInterval), delayOf(ms, 1), args, true);
   };
-  globals.clearTimeout = function clearTimeout(id) { clear(id); };
-  globals.clearInterval = function clearInterval(id) { clear(id); };
+  globals.clearInterval = globals.clearTimeout = function clearTimeout(id) {
+    if (typeof id !== "number" || timers[id] === undefined) return;
+    delete timers[id];
+    disarm(id);
+  };
   globals.queueMicrotask = function queueMicrotask(run) {
     rt.later(callback(run, "queueMicrotask", queueMicrotask));
   };

@@ -5,11 +5,10 @@
   "use strict";
   const rt = globalThis.__rt;
   const { DOMException, StringCharCodeAt, StringEndsWith, StringFromCharCode, StringIndexOf } = rt;
-  const { StringToUpperCase, TypeError, Uint8Array, Uint8ArrayFromBase64, globals, isObject } = rt;
+  const { StringToUpperCase, TypeError, Uint8Array, globals, isObject } = rt;
   const { TypedArrayGetBuffer, TypedArrayGetByteLength, TypedArrayGetByteOffset } = rt;
   const { classOf, clone, decode, digest, encoding, now, random, utf8Encode } = rt.native;
   const MAX_RANDOM = 65536;
-
   // The bytes behind an ArrayBuffer or a view, without copying.
   function bytesOf(source, what) {
     switch (isObject(source) ? classOf(source) : "") {
@@ -62,7 +61,7 @@
   };
   globals.atob = function atob(data) {
     let bytes;
-    try { bytes = Uint8ArrayFromBase64(`${data}`); } catch {
+    try { bytes = rt.Uint8ArrayFromBase64(`${data}`); } catch {
       throw new DOMException("atob was given text that is not base64", "InvalidCharacterError");
     }
     let text = "";

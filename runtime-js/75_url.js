@@ -65,10 +65,7 @@
       this.#remove((k, v) => k === name && (only === undefined || v === only));
       this.#changed();
     }
-    get(key) {
-      const all = this.#all(key);
-      return all.length > 0 ? all[0] : null;
-    }
+    get(key) { return rt.own(this.#all(key), 0) ?? null; }
     getAll(key) { return this.#all(key); }
     has(key, value = undefined) {
       const all = this.#all(key), only = optional(value);
