@@ -1,10 +1,10 @@
 //! Evaluates the runtime files in a fresh context and writes the heap to `$OUT_DIR/snapshot.bin`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use v8::MapFnTo;
 
-use crate::manifest::{NATIVES, RUNTIME_FILES, V8_FLAGS};
+use crate::manifest::{NATIVES, V8_FLAGS};
 
 /// Stands in for the native function of this place. Each must have an address of its own, since the snapshot
 /// tells them apart by address; the number in the body keeps a linker from folding them into one.
@@ -28,7 +28,7 @@ fn templates<'s>(scope: &mut v8::PinScope<'s, '_>) -> Vec<v8::Local<'s, v8::Func
             vec![$(v8::FunctionTemplate::new(scope, stand_in::<$place>).get_function(scope).expect("function")),+]
         };
     }
-    functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21)
+    functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18)
 }
 
 pub(crate) fn write() {
@@ -42,7 +42,7 @@ pub(crate) fn write() {
     v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
     v8::V8::initialize();
 
-    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21);
+    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18);
     assert_eq!(references.len(), NATIVES.len());
     let mut isolate = v8::Isolate::snapshot_creator(Some(references.to_vec().into()), None);
     {
@@ -52,10 +52,11 @@ pub(crate) fn write() {
         let scope = &mut v8::ContextScope::new(scope, context);
         install_natives(scope, context);
         let mut entry = None;
-        for name in RUNTIME_FILES {
-            let source = std::fs::read_to_string(Path::new(&root).join("runtime-js").join(name))
-                .unwrap_or_else(|error| panic!("runtime-js/{name}: {error}"));
-            entry = Some(evaluate(scope, name, &source));
+        for file in runtime_files(&Path::new(&root).join("runtime-js")) {
+            let source =
+                std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            entry = Some(evaluate(scope, &name, &source));
         }
         let entry = entry.expect("there are runtime files");
         let entry = entry.to_object(scope).expect("the last file evaluates to the record of entry functions");
@@ -64,6 +65,17 @@ pub(crate) fn write() {
     }
     let blob = isolate.create_blob(v8::FunctionCodeHandling::Keep).expect("V8 makes the snapshot");
     std::fs::write(Path::new(&out).join("snapshot.bin"), &*blob).expect("OUT_DIR can be written");
+}
+
+/// The files in load order: the number in front of each name.
+fn runtime_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("the folder can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "js"))
+        .collect();
+    files.sort();
+    files
 }
 
 fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::Context>) {
@@ -79,7 +91,7 @@ fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::
 fn evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, name: &str, source: &str) -> v8::Local<'s, v8::Value> {
     v8::tc_scope!(let scope, scope);
     let text = v8::String::new(scope, source).expect("runtime files are short");
-    let resource = v8::String::new(scope, &format!("isolane:{name}")).expect("short");
+    let resource = v8::String::new(scope, &format!("isolane:runtime-js/{name}")).expect("short");
     let origin =
         v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, 0, None, false, false, false, None);
     let value = v8::Script::compile(scope, text, Some(&origin)).and_then(|script| script.run(scope));

@@ -10,6 +10,8 @@ pub mod builtin;
 pub mod clock;
 pub mod codemode;
 pub mod content;
+#[cfg(feature = "engine")]
+pub mod engine;
 pub mod ids;
 pub mod json;
 pub mod ledger;

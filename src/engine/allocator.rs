@@ -24,6 +24,11 @@ impl BufferBudget {
         Arc::new(Self { used: AtomicUsize::new(0), limit })
     }
 
+    /// Whether so many more bytes would be granted.
+    pub(super) fn has_room_for(&self, bytes: usize) -> bool {
+        self.used.load(Ordering::Relaxed).checked_add(bytes.max(1)).is_some_and(|total| total <= self.limit)
+    }
+
     fn take(&self, bytes: usize) -> bool {
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             used.checked_add(bytes).filter(|total| *total <= self.limit)

@@ -3,15 +3,17 @@
 //! Owns the run's state behind the isolate's slot: logs, timers, the lane's handle, and the first limit that
 //! tripped. A program reaches it only through native functions. It calls the lane's handle.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
-use crate::codemode::lane::LaneHandle;
-use crate::codemode::program::{PreparedProgram, Position};
-use crate::codemode::{LogLevel, LogSink};
 use crate::codemode::bindings::Bindings;
+use crate::codemode::lane::LaneHandle;
+use crate::codemode::program::{Position, PreparedProgram};
+use crate::codemode::{LogLevel, LogSink};
+use crate::engine::allocator::BufferBudget;
+use crate::engine::in_process::rejections::Rejections;
 use crate::engine::supervision::Meter;
 use crate::limits::RunLimits;
 use crate::outcome::{RunFailure, RunFailureKind};
@@ -77,7 +79,10 @@ impl Trip {
             ),
             Self::Timers => (
                 RunFailureKind::CallLimit,
-                format!("the program had more than {} timers waiting at the same time", limits.pending_timers),
+                format!(
+                    "the program had more than {} timers waiting at the same time",
+                    limits.pending_timers
+                ),
             ),
         };
         RunFailure::new(kind, message)
@@ -85,7 +90,11 @@ impl Trip {
 }
 
 fn seconds(duration: Duration) -> String {
-    if duration.subsec_millis() == 0 { format!("{} s", duration.as_secs()) } else { format!("{} ms", duration.as_millis()) }
+    if duration.subsec_millis() == 0 {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{} ms", duration.as_millis())
+    }
 }
 
 /// What was printed. Shared with the host, which has it even when the isolate's thread is lost.
@@ -140,6 +149,7 @@ impl Timers {
 
 /// The state of one run, in the isolate's slot.
 pub(super) struct RunState {
+    pub(super) context: v8::Global<v8::Context>,
     pub(super) program: Arc<PreparedProgram>,
     pub(super) bindings: Arc<Bindings>,
     pub(super) limits: RunLimits,
@@ -147,13 +157,12 @@ pub(super) struct RunState {
     pub(super) lane: LaneHandle,
     pub(super) logs: Arc<Logs>,
     pub(super) sink: Option<Arc<dyn LogSink>>,
-    pub(super) clock: SystemClock,
+    pub(super) clock: Arc<SystemClock>,
+    pub(super) buffers: Arc<BufferBudget>,
     pub(super) timers: Timers,
     pub(super) printed_bytes: usize,
-    /// Rejected promises without a handler, by the identity that V8 gave them.
-    pub(super) rejections: BTreeMap<u64, v8::Global<v8::Value>>,
-    pub(super) rejected_promises: Vec<(u64, v8::Global<v8::Promise>)>,
-    pub(super) next_rejection: u64,
+    /// Rejected promises that have no handler yet (CM-25).
+    pub(super) unhandled: Rejections,
     /// Where the program was when the watchdog interrupted it.
     pub(super) interrupted_at: Option<Position>,
 }

@@ -150,7 +150,10 @@ impl Meter {
 
 impl std::fmt::Debug for Meter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Meter").field("busy", &self.busy()).field("tripped", &self.tripped()).finish_non_exhaustive()
+        f.debug_struct("Meter")
+            .field("busy", &self.busy())
+            .field("tripped", &self.tripped())
+            .finish_non_exhaustive()
     }
 }
 

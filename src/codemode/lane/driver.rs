@@ -154,7 +154,7 @@ impl LaneDriver {
     async fn launch(&mut self, queued: Queued, class: Concurrency) {
         let Queued { n, tool, args } = queued;
         let id = self.root.parent.sub_call(n);
-        let slot = self.reserve().await;
+        let slot = reserve(&self.ledger).await;
         self.records.start(n, &tool);
         let event = self.ledger.is_enabled().then(|| CodeDispatchStart {
             root: self.root.root.clone(),
@@ -232,7 +232,7 @@ impl LaneDriver {
     async fn deliver(&mut self, n: u64, result: CallResult) {
         let Some(started) = self.started.remove(&n) else { return };
         // Reserved first: a store that falls behind holds the lane here instead of growing the backlog.
-        let slot = self.reserve().await;
+        let slot = reserve(&self.ledger).await;
         self.records.settle(n, &result);
         let record = started.event.map(|(event, seq)| (event.settle((&result).into()), seq));
         let result = result.map(|success| success.value);
@@ -242,12 +242,6 @@ impl LaneDriver {
         }
     }
 
-    async fn reserve(&self) -> Slot {
-        match self.ledger.try_reserve() {
-            Some(slot) => slot,
-            None => self.ledger.reserve().await,
-        }
-    }
 
     /// Aborts and drains what runs, drops what waits (CM-21).
     async fn wind_down(&mut self) {
@@ -287,5 +281,12 @@ impl LaneDriver {
                 CallFailure::new(ErrorCode::Aborted, message).with_details(json!({"drained": false}));
             self.deliver(n, Err(failure)).await;
         }
+    }
+}
+
+async fn reserve(ledger: &Ledger) -> Slot {
+    match ledger.try_reserve() {
+        Some(slot) => slot,
+        None => ledger.reserve().await,
     }
 }

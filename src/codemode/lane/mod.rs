@@ -81,7 +81,10 @@ impl LaneRoot {
 
 impl std::fmt::Debug for LaneRoot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LaneRoot").field("parent", &self.parent).field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("LaneRoot")
+            .field("parent", &self.parent)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 

@@ -59,7 +59,10 @@ pub(super) struct Lost {
 
 impl Lost {
     pub(super) fn failure() -> CallFailure {
-        CallFailure::new(ErrorCode::HostBug, "the host stopped while the tool was running; effects may have happened")
+        CallFailure::new(
+            ErrorCode::HostBug,
+            "the host stopped while the tool was running; effects may have happened",
+        )
     }
 }
 

@@ -38,7 +38,9 @@ pub struct Settlement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// The run has made all the calls it may.
-    #[error("the program made more than {limit} tool calls; do the work in fewer calls, or in several programs")]
+    #[error(
+        "the program made more than {limit} tool calls; do the work in fewer calls, or in several programs"
+    )]
     TooMany {
         /// The limit.
         limit: u64,
