@@ -12,6 +12,7 @@ pub mod codemode;
 pub mod content;
 #[cfg(feature = "engine")]
 pub mod engine;
+pub mod host;
 pub mod ids;
 pub mod json;
 pub mod ledger;
