@@ -7,5 +7,6 @@
 //! `definition -> registry view -> SDK -> program -> binding -> driver lane -> pipeline -> tool -> result -> ledger`.
 
 pub mod codemode;
+pub mod schema;
 pub mod sdk;
 pub mod builtin;
