@@ -6,7 +6,7 @@
 //! The way of the data:
 //! `definition -> registry view -> SDK -> program -> binding -> driver lane -> pipeline -> tool -> result -> ledger`.
 
+pub mod builtin;
 pub mod codemode;
 pub mod schema;
 pub mod sdk;
-pub mod builtin;

@@ -104,7 +104,10 @@ fn push_visible(out: &mut String, character: char) {
     if is_unseen(character) {
         let mut units = [0; 2];
         for unit in character.encode_utf16(&mut units) {
-            out.push_str(&format!("\\u{unit:04x}"));
+            out.push_str("\\u");
+            for shift in [12, 8, 4, 0] {
+                out.extend(char::from_digit(u32::from(*unit >> shift & 15), 16));
+            }
         }
     } else {
         out.push(character);

@@ -5,6 +5,7 @@
 //! Types come from `schema::ir`; prose and frame lie in `sdk-templates/`, one file per language.
 
 mod escape;
+mod layout;
 mod names;
 #[cfg(test)]
 mod tests;

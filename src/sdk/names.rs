@@ -64,7 +64,13 @@ pub(super) struct DeclaredNames<'a> {
 
 impl<'a> DeclaredNames<'a> {
     pub(super) fn new(prefix: &'a str) -> Self {
-        Self { prefix, taken: HashSet::new(), counts: HashMap::new(), declared: HashMap::new(), recursive: HashMap::new() }
+        Self {
+            prefix,
+            taken: HashSet::new(),
+            counts: HashMap::new(),
+            declared: HashMap::new(),
+            recursive: HashMap::new(),
+        }
     }
 
     /// A new name for a type that is not written yet.
@@ -94,8 +100,6 @@ impl<'a> DeclaredNames<'a> {
 
     /// Remembers the text of a recursive type.
     pub(super) fn remember(&mut self, hint: &str, fallback: &str, name: &str, text: &str) {
-        self.recursive
-            .entry(words(hint, fallback))
-            .or_insert_with(|| (name.to_owned(), text.to_owned()));
+        self.recursive.entry(words(hint, fallback)).or_insert_with(|| (name.to_owned(), text.to_owned()));
     }
 }

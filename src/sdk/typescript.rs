@@ -9,56 +9,12 @@ use crate::schema::ir::{
     Definition, DefinitionId, Doc, KeyPattern, Literal, Member, ObjectType, Rest, Type, TypeId, TypeIr,
 };
 
-use super::escape::{comment_lines, property_key, string_literal, template_text};
+use super::escape::{property_key, string_literal, template_text};
+use super::layout::{Level, Text, doc_comment, indent, union};
 use super::names::DeclaredNames;
 
-/// Longest object or union that stays on one line.
+/// Longest object that stays on one line.
 const LINE: usize = 100;
-
-/// How tightly the outermost operator of a text binds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Union,
-    Intersection,
-    Atom,
-}
-
-#[derive(Debug, Clone)]
-struct Text {
-    text: String,
-    level: Level,
-    /// A union written one branch a line: it starts on a line of its own.
-    block: bool,
-}
-
-impl Text {
-    fn atom(text: impl Into<String>) -> Self {
-        Self { text: text.into(), level: Level::Atom, block: false }
-    }
-
-    fn within(&self, level: Level) -> String {
-        if self.level >= level {
-            self.text.clone()
-        } else if self.block {
-            format!("(\n{}\n)", indent(&self.text))
-        } else {
-            format!("({})", self.text)
-        }
-    }
-
-    /// The text behind `key:` or `type Name =`.
-    fn behind(&self, head: &str) -> String {
-        if self.block {
-            format!("{head}\n{}", indent(&self.text))
-        } else {
-            format!("{head} {}", self.text)
-        }
-    }
-}
-
-fn indent(text: &str) -> String {
-    format!("  {}", text.replace('\n', "\n  "))
-}
 
 /// One entry of `ToolArgsMap` or `ToolOutputMap`.
 pub(super) fn entry(name: &str, doc: &Doc, ty: &TypeText) -> String {
@@ -164,7 +120,7 @@ impl<'a, 'n> Printer<'a, 'n> {
         let Some(definition) = self.ir.definitions.get(index) else { return true };
         let (hint, fallback) = (&definition.hint, self.fallback);
         let comment = doc_comment(&definition.doc);
-        let known = format!("{comment}{}", body.text);
+        let known = format!("{comment}{}", body.code);
         let name = if definition.recursive {
             let name = self.names.get(index).cloned().flatten().unwrap_or_default();
             if self.assumed {
@@ -181,7 +137,9 @@ impl<'a, 'n> Printer<'a, 'n> {
             name
         };
         let line = body.behind(&format!("type {name} ="));
-        self.declarations.push_str(&format!("{comment}{line};\n"));
+        for piece in [&comment, &line, ";\n"] {
+            self.declarations.push_str(piece);
+        }
         true
     }
 
@@ -214,8 +172,9 @@ impl<'a, 'n> Printer<'a, 'n> {
             Type::Tuple { items, required, rest } => self.tuple(items, *required, *rest),
             Type::Object(object) => self.object(object),
             Type::Union(variants) => {
-                let branches = variants.iter().map(|variant| (&variant.doc, self.text(variant.ty))).collect();
-                union(branches)
+                let branches: Vec<_> =
+                    variants.iter().map(|variant| (&variant.doc, self.text(variant.ty))).collect();
+                union(&branches)
             }
             Type::Intersection(parts) => self.intersection(parts),
             Type::Named(definition) => Text::atom(self.name(*definition)),
@@ -244,7 +203,7 @@ impl<'a, 'n> Printer<'a, 'n> {
             (false, Rest::Open) => Text::atom("JsonObject"),
             (false, Rest::Closed) => Text::atom("{ [key: string]: never }"),
             (_, Rest::Open) => Text {
-                text: format!("{} & JsonObject", self.braces(object)),
+                code: format!("{} & JsonObject", self.braces(object)),
                 level: Level::Intersection,
                 block: false,
             },
@@ -311,7 +270,9 @@ impl<'a, 'n> Printer<'a, 'n> {
         let mut branches: Vec<TypeId> = Vec::new();
         for id in all {
             match self.ir.get(id) {
-                Type::Json => return Text::atom(if optional { "JsonValue | undefined" } else { "JsonValue" }),
+                Type::Json => {
+                    return Text::atom(if optional { "JsonValue | undefined" } else { "JsonValue" });
+                }
                 Type::Union(variants) => branches.extend(variants.iter().map(|variant| variant.ty)),
                 _ => branches.push(id),
             }
@@ -337,7 +298,7 @@ impl<'a, 'n> Printer<'a, 'n> {
         if optional {
             texts.push((&none, Text::atom("undefined")));
         }
-        union(texts)
+        union(&texts)
     }
 
     /// Members that branches share, and the branches: these are written without what the first part says.
@@ -356,7 +317,9 @@ impl<'a, 'n> Printer<'a, 'n> {
         for part in others {
             let text = match self.ir.get(*part) {
                 Type::Union(variants) => {
-                    union(variants.iter().map(|variant| (&variant.doc, bare(variant.ty))).collect())
+                    let branches: Vec<_> =
+                        variants.iter().map(|variant| (&variant.doc, bare(variant.ty))).collect();
+                    union(&branches)
                 }
                 _ => bare(*part),
             };
@@ -365,7 +328,7 @@ impl<'a, 'n> Printer<'a, 'n> {
         if open {
             texts.push("JsonObject".to_owned());
         }
-        Text { text: texts.join(" & "), level: Level::Intersection, block: false }
+        Text { code: texts.join(" & "), level: Level::Intersection, block: false }
     }
 }
 
@@ -389,30 +352,6 @@ fn is_inherited(member: &Member) -> bool {
     !member.required && INHERITED.contains(&member.name.as_str())
 }
 
-/// A union of texts; one that is long or documented takes a line for each branch.
-fn union(branches: Vec<(&Doc, Text)>) -> Text {
-    if let [(_, only)] = branches.as_slice() {
-        return only.clone();
-    }
-    if branches.is_empty() {
-        return Text::atom("never");
-    }
-    let documented = branches.iter().any(|(doc, _)| !doc.is_empty());
-    let broken = branches.iter().any(|(_, text)| text.text.contains('\n'));
-    if !documented && !broken {
-        let texts: Vec<String> = branches.iter().map(|(_, text)| text.within(Level::Union)).collect();
-        return Text { text: texts.join(" | "), level: Level::Union, block: false };
-    }
-    let lines: Vec<String> = branches
-        .iter()
-        .map(|(doc, text)| {
-            let branch = text.within(Level::Intersection);
-            format!("{}| {}", doc_comment(doc), branch)
-        })
-        .collect();
-    Text { text: lines.join("\n"), level: Level::Union, block: true }
-}
-
 /// The template literal of an index signature; `None` for what is no pattern of many keys.
 fn template_key(pattern: &KeyPattern) -> Option<String> {
     match pattern {
@@ -431,26 +370,5 @@ fn covers(outer: &KeyPattern, inner: &KeyPattern) -> bool {
         (Suffix(outer), Suffix(inner)) => inner.ends_with(outer.as_str()),
         (Contains(outer), Prefix(inner) | Suffix(inner) | Contains(inner)) => inner.contains(outer.as_str()),
         _ => false,
-    }
-}
-
-/// A doc comment with its line break, or nothing.
-fn doc_comment(doc: &Doc) -> String {
-    let mut lines = doc.text.as_deref().map(comment_lines).unwrap_or_default();
-    let mut tags: Vec<String> = Vec::with_capacity(doc.tags.len());
-    for tag in &doc.tags {
-        let value = comment_lines(&tag.value).join(" ");
-        tags.push(if value.is_empty() { format!("@{}", tag.name) } else { format!("@{} {value}", tag.name) });
-    }
-    match lines.len() {
-        0 | 1 => {
-            lines.extend(tags);
-            if lines.is_empty() { String::new() } else { format!("/** {} */\n", lines.join(" ")) }
-        }
-        _ => {
-            lines.extend(tags);
-            let lines: Vec<String> = lines.iter().map(|line| format!(" * {line}").trim_end().to_owned()).collect();
-            format!("/**\n{}\n */\n", lines.join("\n"))
-        }
     }
 }

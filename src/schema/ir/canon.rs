@@ -9,25 +9,32 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::conjunction::Term;
+use super::cycles::{circular_unions, for_each_child};
 use super::document::NodeId;
 use super::graph::{Graph, ObjectShape, Part, RestShape, Shape, StateId};
 use super::sharing::name_shared;
-use super::{Definition, DefinitionId, Doc, Member, ObjectType, Rest, Type, TypeId, TypeIr, Variant, Widening};
+use super::{
+    Definition, DefinitionId, Doc, KeyPattern, Member, ObjectType, Rest, Type, TypeId, TypeIr, Variant,
+    Widening,
+};
 
 /// Weight from which the target of a reference keeps its name.
 const NAMED_WEIGHT: u64 = 3;
 
-pub(super) fn canonical(graph: Graph<'_>) -> TypeIr {
+/// Widenings that are reported; each costs a pointer.
+const MAX_WIDENINGS: usize = 100;
+
+pub(super) fn canonical(graph: &Graph<'_>) -> TypeIr {
     let states = graph.states.len();
     let mut canon = Canon {
-        graph: &graph,
+        graph,
         arena: Arena::default(),
         definitions: Vec::new(),
         by_name: HashMap::new(),
         finished: vec![None; states],
         open: vec![false; states],
         slots: vec![None; states],
-        circular: circular_unions(&graph),
+        circular: circular_unions(graph),
         hints: HashMap::new(),
     };
     let root = canon.visit(graph.root);
@@ -37,9 +44,11 @@ pub(super) fn canonical(graph: Graph<'_>) -> TypeIr {
     let mut widenings: Vec<Widening> = graph
         .notes
         .iter()
+        .take(MAX_WIDENINGS)
         .map(|(node, reason)| Widening { pointer: graph.document.pointer(*node), reason: *reason })
         .collect();
-    for (state, _) in graph.states.iter().zip(circular).filter(|(_, circular)| *circular) {
+    for (state, _) in graph.states.iter().zip(circular).filter(|(_, circular)| *circular).take(MAX_WIDENINGS)
+    {
         if let Some(node) = Graph::first_node(&state.terms) {
             let pointer = graph.document.pointer(node);
             widenings.push(Widening { pointer, reason: super::Reason::Circular });
@@ -47,9 +56,7 @@ pub(super) fn canonical(graph: Graph<'_>) -> TypeIr {
     }
     widenings.sort_by(|left, right| (&left.pointer, left.reason).cmp(&(&right.pointer, right.reason)));
     let mut ir = TypeIr { types: arena.types, definitions, root, doc, widenings };
-    name_shared(&mut ir, |ty| {
-        hints.get(&ty).map_or_else(String::new, |node| graph.document.hint(*node))
-    });
+    name_shared(&mut ir, |ty| hints.get(&ty).map_or_else(String::new, |node| graph.document.hint(*node)));
     ir
 }
 
@@ -311,8 +318,13 @@ impl Canon<'_, '_> {
             members.push(Member { name: member.name.clone(), ty, required: member.required, doc });
         }
         members.sort_by(|left, right| (!left.required, &left.name).cmp(&(!right.required, &right.name)));
-        let patterns =
-            shape.patterns.iter().map(|(pattern, state)| (pattern.clone(), self.type_of(*state))).collect();
+        let mut patterns: Vec<(KeyPattern, TypeId)> = Vec::with_capacity(shape.patterns.len());
+        for (pattern, state) in &shape.patterns {
+            // Two expressions for the same keys both hold; one alone is wider.
+            if !patterns.iter().any(|(known, _)| known == pattern) {
+                patterns.push((pattern.clone(), self.type_of(*state)));
+            }
+        }
         Type::Object(ObjectType { members, patterns, rest })
     }
 
@@ -339,70 +351,5 @@ impl Canon<'_, '_> {
                 _ => {}
             }
         }
-    }
-}
-
-/// Calls with each state that the parts refer to, and whether as a branch.
-fn for_each_child(parts: &[Part], mut visit: impl FnMut(StateId, bool)) {
-    for part in parts {
-        match part {
-            Part::Array { item, .. } => visit(*item, false),
-            Part::Tuple { items, rest, .. } => items.iter().chain(rest).for_each(|item| visit(*item, false)),
-            Part::Object(object) => {
-                object.members.iter().for_each(|member| visit(member.state, false));
-                object.patterns.iter().for_each(|(_, state)| visit(*state, false));
-                if let RestShape::Of(states) = &object.rest {
-                    states.iter().for_each(|state| visit(*state, false));
-                }
-            }
-            Part::State { state, .. } => visit(*state, true),
-            Part::Null | Part::Boolean | Part::Number | Part::String | Part::Literal(_) => {}
-        }
-    }
-}
-
-/// States that reach themselves through branches of unions alone: no type alias can say that.
-fn circular_unions(graph: &Graph<'_>) -> Vec<bool> {
-    let mut circular = vec![false; graph.states.len()];
-    // 0 new, 1 open, 2 done
-    let mut marks = vec![0_u8; graph.states.len()];
-    let branches = |state: usize| {
-        let mut branches = Vec::new();
-        if let Some(Shape::Parts(parts)) = graph.states.get(state).and_then(|state| state.shape.as_ref()) {
-            for_each_child(parts, |child, branch| {
-                if branch && child.0 as usize != state {
-                    branches.push(child.0 as usize);
-                }
-            });
-        }
-        branches
-    };
-    for start in 0..graph.states.len() {
-        let mut stack = vec![(start, None::<Vec<usize>>)];
-        while let Some((state, pending)) = stack.last_mut() {
-            let state = *state;
-            if pending.is_none() {
-                if marks.get(state) != Some(&0) {
-                    stack.pop();
-                    continue;
-                }
-                set(&mut marks, state, 1);
-            }
-            match pending.get_or_insert_with(|| branches(state)).pop() {
-                Some(child) if marks.get(child) == Some(&1) => set(&mut circular, child, true),
-                Some(child) => stack.push((child, None)),
-                None => {
-                    set(&mut marks, state, 2);
-                    stack.pop();
-                }
-            }
-        }
-    }
-    circular
-}
-
-fn set<T>(list: &mut [T], index: usize, value: T) {
-    if let Some(slot) = list.get_mut(index) {
-        *slot = value;
     }
 }

@@ -48,7 +48,7 @@ pub(super) struct Flat {
 pub(super) type Notes = BTreeSet<(NodeId, Reason)>;
 
 /// Sets longer than this lose members, which widens: it keeps chains of unions with siblings linear.
-const MAX_TERMS: usize = 128;
+const MAX_TERMS: usize = 64;
 
 /// The schemas that hold wherever `node` holds, and nothing else of it: `$ref`, `allOf`, single-branch
 /// unions.
@@ -61,20 +61,20 @@ fn in_place<'a>(document: &mut Document<'a>, node: NodeId, notes: &mut Notes) ->
         }
     }
     let (reference, dynamic) = (keywords.reference, keywords.dynamic_reference);
-    let mut nodes: Vec<NodeId> = schemas.into_iter().map(|schema| document.node(schema, node)).collect();
+    let mut applied: Vec<NodeId> = schemas.into_iter().map(|schema| document.node(schema, node)).collect();
     if let Some(reference) = reference {
         match document.resolve(node, reference) {
-            Some(target) => nodes.push(target),
+            Some(target) => applied.push(target),
             None => drop(notes.insert((node, Reason::DanglingReference))),
         }
     }
     if let Some(reference) = dynamic {
         match document.resolve_dynamic(node, reference) {
-            Some(target) => nodes.push(target),
+            Some(target) => applied.push(target),
             None => drop(notes.insert((node, Reason::DynamicReference))),
         }
     }
-    nodes
+    applied
 }
 
 fn has_choice(keywords: &Keywords<'_>) -> bool {
@@ -105,6 +105,9 @@ pub(super) fn reduce(document: &mut Document<'_>, terms: &[Term], notes: &mut No
             _ => continue,
         }
         let Some(keywords) = document.keywords(node) else { continue };
+        if keywords.never && !keywords.nullable {
+            return None;
+        }
         if keywords.nullable && matches!(term, Term::Full(_)) {
             kept.push(term);
         } else if keywords.has_own_constraint() || has_choice(keywords) {
@@ -170,8 +173,7 @@ fn implied_by_another(document: &Document<'_>, kept: &[Term], term: Term, kinds:
             })
         }
         Term::Null => kinds.has(Kinds::NULL),
-        Term::Object => false,
-        Term::Constant(_) => false,
+        Term::Object | Term::Constant(_) => false,
     })
 }
 
@@ -199,6 +201,9 @@ pub(super) fn flatten(document: &mut Document<'_>, terms: &[Term], notes: &mut N
             flat.choices.push(vec![vec![Term::NotNull(node)], vec![Term::Null]]);
             continue;
         }
+        if keywords.never {
+            return None;
+        }
         if keywords.has_own_constraint() {
             flat.constraints.push(Term::Own(node));
         }
@@ -221,8 +226,7 @@ fn own_choices(document: &mut Document<'_>, node: NodeId) -> Vec<Vec<Branch>> {
     let conditional = keywords.if_then_else;
     let mut choices = Vec::new();
     for branches in unions.into_iter().filter(|branches| branches.len() > 1) {
-        choices
-            .push(branches.iter().map(|branch| vec![Term::Full(document.node(branch, node))]).collect());
+        choices.push(branches.iter().map(|branch| vec![Term::Full(document.node(branch, node))]).collect());
     }
     if let [Some(condition), Some(then), Some(otherwise)] = conditional {
         let mut term = |schema| Term::Full(document.node(schema, node));

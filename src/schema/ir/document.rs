@@ -109,13 +109,7 @@ impl<'a> Document<'a> {
         self.nodes.get(id.0 as usize)
     }
 
-    fn index(
-        &mut self,
-        value: &'a Value,
-        parent: Option<NodeId>,
-        step: Step<'a>,
-        resource: usize,
-    ) -> NodeId {
+    fn index(&mut self, value: &'a Value, parent: Option<NodeId>, step: Step<'a>, resource: usize) -> NodeId {
         let first = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         let mut work = vec![Pending { value, parent, step, resource }];
         while let Some(next) = work.pop() {
@@ -142,13 +136,7 @@ impl<'a> Document<'a> {
     }
 
     /// Registers `$id` and anchors; returns the resource that the schema belongs to.
-    fn name_places(
-        &mut self,
-        keywords: &Keywords<'a>,
-        value: &'a Value,
-        id: NodeId,
-        outer: usize,
-    ) -> usize {
+    fn name_places(&mut self, keywords: &Keywords<'a>, value: &'a Value, id: NodeId, outer: usize) -> usize {
         let mut resource = outer;
         if let Some(name) = keywords.id {
             if let Some(anchor) = name.strip_prefix('#') {
@@ -278,7 +266,11 @@ impl<'a> Document<'a> {
                     pointer.push('/');
                     pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
                 }
-                Step::Index(keyword, index) => pointer.push_str(&format!("{keyword}/{index}")),
+                Step::Index(keyword, index) => {
+                    pointer.push_str(keyword);
+                    pointer.push('/');
+                    pointer.push_str(&index.to_string());
+                }
                 Step::Pointer => pointer.push('?'),
             }
         }

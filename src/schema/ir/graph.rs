@@ -35,11 +35,21 @@ pub(super) enum Part {
     Number,
     String,
     Literal(Literal),
-    Array { item: StateId, doc: Doc },
-    Tuple { items: Vec<StateId>, required: usize, rest: Option<StateId> },
+    Array {
+        item: StateId,
+        doc: Doc,
+    },
+    Tuple {
+        items: Vec<StateId>,
+        required: usize,
+        rest: Option<StateId>,
+    },
     Object(ObjectShape),
     /// Another state, as a branch.
-    State { state: StateId, doc: Doc },
+    State {
+        state: StateId,
+        doc: Doc,
+    },
 }
 
 #[derive(Debug)]

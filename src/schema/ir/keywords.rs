@@ -101,6 +101,8 @@ pub(super) struct Keywords<'a> {
     pub(super) unevaluated_items: Option<&'a Value>,
     pub(super) min_items: Option<usize>,
     pub(super) max_items: Option<usize>,
+    /// It forbids everything: `not: {}`, as some generators write "never".
+    pub(super) never: bool,
     /// Sub-schemas that do not take part in the type: definitions, `not`, `contains`, ...
     pub(super) aside: Vec<(&'static str, &'a Value)>,
     /// Whether some keyword evaluates members in a way the type does not follow.
@@ -137,6 +139,7 @@ impl<'a> Keywords<'a> {
             unevaluated_items: None,
             min_items: None,
             max_items: None,
+            never: false,
             aside: Vec::new(),
             hidden_applicator: false,
             annotations: Vec::new(),
@@ -211,7 +214,13 @@ impl<'a> Keywords<'a> {
             }
             "$defs" => self.aside.push(("$defs", value)),
             "definitions" => self.aside.push(("definitions", value)),
-            "not" => self.aside.push(("not", value)),
+            "not" => {
+                self.never = match value {
+                    Value::Bool(all) => *all,
+                    other => other.as_object().is_some_and(Map::is_empty),
+                };
+                self.aside.push(("not", value));
+            }
             "contains" => self.hide("contains", value),
             "dependentSchemas" => self.hide("dependentSchemas", value),
             "dependencies" => self.hide("dependencies", value),

@@ -167,7 +167,11 @@ impl<'a> Graph<'a> {
                 items => (&[][..], items),
             };
             let closes = keywords.unevaluated_items == Some(&Value::Bool(false));
-            sources.push((*node, prefix, rest.filter(|rest| matches!(rest, Value::Bool(_) | Value::Object(_)))));
+            sources.push((
+                *node,
+                prefix,
+                rest.filter(|rest| matches!(rest, Value::Bool(_) | Value::Object(_))),
+            ));
             closed_by_unevaluated |= closes && self.evaluates_visibly(*node);
         }
         let written = sources.iter().map(|(_, prefix, _)| prefix.len()).max().unwrap_or(0);
@@ -186,12 +190,7 @@ impl<'a> Graph<'a> {
         if rest.is_none() {
             most = most.min(prefix.len());
         }
-        (least <= most).then_some(Items {
-            prefix,
-            rest,
-            least,
-            most: (most != usize::MAX).then_some(most),
-        })
+        (least <= most).then_some(Items { prefix, rest, least, most: (most != usize::MAX).then_some(most) })
     }
 
     fn item(

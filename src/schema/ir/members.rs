@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::Doc;
 use super::conjunction::Term;
 use super::document::NodeId;
 use super::graph::{Graph, MemberShape, NEVER, ObjectShape, RestShape, StateId};
-use super::Doc;
 use super::keywords::sorted;
 use super::pattern::KeyPattern;
 
@@ -54,22 +54,25 @@ impl<'a> Graph<'a> {
             for name in &keywords.required {
                 keys.insert((*name).to_owned(), true);
             }
-            let patterns: Vec<(KeyPattern, &'a Value)> =
-                keywords.patterns.iter().map(|(pattern, schema)| (KeyPattern::read(pattern), *schema)).collect();
+            let patterns: Vec<(KeyPattern, &'a Value)> = keywords
+                .patterns
+                .iter()
+                .map(|(pattern, schema)| (KeyPattern::read(pattern), *schema))
+                .collect();
             for (pattern, _) in &patterns {
                 if let KeyPattern::Exact(name) = pattern {
                     keys.entry(name.clone()).or_insert(false);
                 }
             }
             rules.push(Rules { node: *node, patterns, additional: keywords.additional_properties });
-            let closes = keywords.unevaluated_properties == Some(&Value::Bool(false));
+            let forbids = keywords.unevaluated_properties == Some(&Value::Bool(false));
             if let Some(names) = keywords.property_names.and_then(|schema| self.listed_keys(*node, schema)) {
                 listed = Some(match listed {
                     Some(other) => other.intersection(&names).cloned().collect(),
                     None => names,
                 });
             }
-            closed |= closes && self.evaluates_visibly(*node);
+            closed |= forbids && self.evaluates_visibly(*node);
         }
         if let Some(listed) = &listed {
             if keys.iter().any(|(name, required)| *required && !listed.contains(name)) {
@@ -146,11 +149,7 @@ impl<'a> Graph<'a> {
         Some(terms)
     }
 
-    fn other_keys(
-        &mut self,
-        rules: &[Rules<'a>],
-        depth: usize,
-    ) -> (Vec<(KeyPattern, StateId)>, RestShape) {
+    fn other_keys(&mut self, rules: &[Rules<'a>], depth: usize) -> (Vec<(KeyPattern, StateId)>, RestShape) {
         let patterned = rules.iter().filter(|rule| !rule.patterns.is_empty()).count();
         if patterned > 1 {
             // Keys fall into the products of several constraints' classes: wider is simpler.
@@ -173,7 +172,12 @@ impl<'a> Graph<'a> {
         let mut unclear = Vec::new();
         let mut every: Option<&'a Value> = None;
         for (pattern, schema) in &own.patterns {
-            let Some(terms) = self.with(common.clone(), own.node, Some(schema)) else { continue };
+            let Some(terms) = self.with(common.clone(), own.node, Some(schema)) else {
+                if common.is_some() && pattern.is_many() {
+                    patterns.push((pattern.clone(), self.never()));
+                }
+                continue;
+            };
             match pattern {
                 KeyPattern::Exact(_) => {}
                 KeyPattern::Any => every = Some(schema),
@@ -204,12 +208,7 @@ impl<'a> Graph<'a> {
         Some(terms)
     }
 
-    fn rest(
-        &mut self,
-        terms: Option<Vec<Term>>,
-        mut others: Vec<StateId>,
-        depth: usize,
-    ) -> RestShape {
+    fn rest(&mut self, terms: Option<Vec<Term>>, mut others: Vec<StateId>, depth: usize) -> RestShape {
         match terms {
             None if others.is_empty() => RestShape::Closed,
             None => RestShape::Of(others),

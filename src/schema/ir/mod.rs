@@ -10,6 +10,7 @@
 
 mod canon;
 mod conjunction;
+mod cycles;
 mod doc;
 mod document;
 mod graph;
@@ -80,7 +81,7 @@ pub struct TypeIr {
     pub root: TypeId,
     /// The documentation of the schema itself.
     pub doc: Doc,
-    /// Where a type is wider than its schema; by place.
+    /// Where a type is wider than its schema, by place: the first hundred or so.
     pub widenings: Vec<Widening>,
 }
 
@@ -252,10 +253,10 @@ pub enum Reason {
 
 /// Compiles a schema. Any JSON value is taken: what is no schema accepts anything.
 pub fn compile(schema: &Value, budget: &IrBudget) -> TypeIr {
-    canon::canonical(graph::Graph::build(schema, false, budget))
+    canon::canonical(&graph::Graph::build(schema, false, budget))
 }
 
 /// Compiles the schema of a tool's arguments, of which only the objects count: arguments always are one.
 pub fn compile_object(schema: &Value, budget: &IrBudget) -> TypeIr {
-    canon::canonical(graph::Graph::build(schema, true, budget))
+    canon::canonical(&graph::Graph::build(schema, true, budget))
 }

@@ -63,6 +63,11 @@ impl KeyPattern {
         }
     }
 
+    /// Whether it matches some keys out of all, and it is known which.
+    pub(super) fn is_many(&self) -> bool {
+        matches!(self, Self::Prefix(_) | Self::Suffix(_) | Self::Contains(_))
+    }
+
     /// Whether a key matches; `None` when that cannot be told.
     pub fn matches(&self, key: &str) -> Option<bool> {
         match self {

@@ -10,7 +10,7 @@ use super::canon::{Arena, member_weight};
 use super::{Doc, Literal, Member, ObjectType, Rest, Type, TypeId, Variant};
 
 /// Weight that writing shared members once must save.
-const WORTH_SHARING: u64 = 12;
+const WORTH_SHARING: u64 = 6;
 
 impl Arena {
     /// The union of branches, in their order.
@@ -78,9 +78,8 @@ impl Arena {
         let literal = |arena: &Self, variant: &Variant, flag: bool| {
             variant.doc.is_empty() && *arena.get(variant.ty) == Type::Literal(Literal::Boolean(flag))
         };
-        let both = [true, false]
-            .iter()
-            .all(|flag| variants.iter().any(|variant| literal(self, variant, *flag)));
+        let both =
+            [true, false].iter().all(|flag| variants.iter().any(|variant| literal(self, variant, *flag)));
         if !both {
             return;
         }
