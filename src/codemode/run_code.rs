@@ -157,7 +157,8 @@ fn forwarded(mut blocks: Vec<ContentBlock>) -> Vec<ContentBlock> {
     let left_out = blocks.len().saturating_sub(FORWARDED_BLOCKS);
     blocks.truncate(FORWARDED_BLOCKS);
     if left_out > 0 {
-        blocks.push(ContentBlock::text(format!("note: {left_out} more blocks of tool results were left out")));
+        blocks
+            .push(ContentBlock::text(format!("note: {left_out} more blocks of tool results were left out")));
     }
     blocks
 }
@@ -174,7 +175,12 @@ fn render(value: &Value) -> String {
     if parts.is_empty() { NO_OUTPUT.to_owned() } else { parts.join("\n") }
 }
 
-fn render_failure(failure: &RunFailure, logs: &[String], notes: &[String], calls: &[SubCallReport]) -> String {
+fn render_failure(
+    failure: &RunFailure,
+    logs: &[String],
+    notes: &[String],
+    calls: &[SubCallReport],
+) -> String {
     let mut text = String::new();
     for line in logs {
         text.push_str(line);

@@ -188,11 +188,11 @@ impl HostBuilder {
         let pipeline = Pipeline::new(registry, self.call_limits, self.approval);
         let drain = Some(self.drain.unwrap_or(DEFAULT_DRAIN));
         let ledgers = Arc::new(Ledgers::default());
-        let runner = self
-            .runtime
-            .map(|runtime| ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock)));
+        let runner =
+            self.runtime.map(|runtime| ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock)));
         if let Some(runner) = &runner {
-            let settings = RunCodeSettings { limits: self.limits.clone(), commit_order: self.commit_order, drain };
+            let settings =
+                RunCodeSettings { limits: self.limits.clone(), commit_order: self.commit_order, drain };
             let sessions: Arc<dyn SessionLedgers> = Arc::clone(&ledgers) as _;
             let tool = run_code_tool(runner.clone(), settings, sessions, Arc::clone(&clock))?;
             pipeline.registry().set_run_code(tool);
@@ -213,7 +213,10 @@ impl HostBuilder {
 
 impl fmt::Debug for HostBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostBuilder").field("tools", &self.tools).field("mode", &self.mode).finish_non_exhaustive()
+        f.debug_struct("HostBuilder")
+            .field("tools", &self.tools)
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
     }
 }
 

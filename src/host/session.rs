@@ -175,7 +175,10 @@ impl Session {
 
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Session").field("id", &self.inner.id).field("scope", &self.inner.scope).finish_non_exhaustive()
+        f.debug_struct("Session")
+            .field("id", &self.inner.id)
+            .field("scope", &self.inner.scope)
+            .finish_non_exhaustive()
     }
 }
 

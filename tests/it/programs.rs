@@ -34,9 +34,16 @@ async fn scratch() {
         "return import('x')",
     ] {
         let mut h = Host::new();
-        let outcome = if code.starts_with("while") { h.limits.busy = std::time::Duration::from_millis(300); h.run(code).await } else { host.run(code).await };
+        let outcome = if code.starts_with("while") {
+            h.limits.busy = std::time::Duration::from_millis(300);
+            h.run(code).await
+        } else {
+            host.run(code).await
+        };
         println!("{code}\n   => {}\n", brief(&outcome));
-        if let Err(f) = &outcome.result { println!("      stack: {:?} frame {:?}", f.stack, f.frame); }
+        if let Err(f) = &outcome.result {
+            println!("      stack: {:?} frame {:?}", f.stack, f.frame);
+        }
     }
     println!("{:?}", host.events().len());
 }

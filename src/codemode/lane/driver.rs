@@ -242,7 +242,6 @@ impl LaneDriver {
         }
     }
 
-
     /// Aborts and drains what runs, drops what waits (CM-21).
     async fn wind_down(&mut self) {
         self.root.cancel.cancel();
