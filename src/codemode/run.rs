@@ -237,7 +237,16 @@ fn failed_before_start(failure: RunFailure) -> RunOutcome {
 fn assemble(program: &PreparedProgram, report: RunReport) -> RunOutcome {
     let RunReport { result, logs, notes: engine_notes, lane, busy } = report;
     let notes = notes::collect(program, &result, &logs, &lane, engine_notes);
-    let LaneReport { sub_calls, deferred, concludes_turn, blocks, started, failed, peak_parallel } = lane;
+    let LaneReport {
+        sub_calls,
+        deferred,
+        concludes_turn,
+        blocks,
+        blocks_left_out: _,
+        started,
+        failed,
+        peak_parallel,
+    } = lane;
     let stats = RunStats {
         wall_ms: 0,
         busy_ms: millis(busy),
