@@ -11,7 +11,7 @@ use swc_ecma_ast::{
     BinaryOp, Decl, Expr, Lit, MemberProp, Module, ModuleItem, Prop, PropOrSpread, Stmt, UnaryOp,
 };
 
-use super::depth::{TooDeep, measure};
+use super::depth::{Stop, measure};
 use super::edits::{Edits, Undo};
 use super::emit::{Map, emit};
 use super::facts::{Facts, gather};
@@ -49,16 +49,23 @@ pub(super) enum Refusal {
 /// Reads a text as a program.
 pub(super) fn attempt(text: &str, max_nesting: usize, hints: &ToolHints<'_>) -> Result<Built, Refusal> {
     let place = |offset| Lines::new(text).position(text, offset);
-    let depth = measure(text, max_nesting).map_err(|TooDeep { offset, what, limit }| {
-        Refusal::TooDeep(
+    let depth = measure(text, max_nesting).map_err(|stop| match stop {
+        Stop::TooMuch { offset, what, limit } => Refusal::TooDeep(
             place(offset),
             format!("the program is too complex: more than {limit} {what}; split it into steps"),
-        )
+        ),
+        Stop::HtmlComment { offset } => Refusal::Syntax(
+            place(offset),
+            "HTML-like comments are not part of the language; write `//`, or put spaces between the operators".to_owned(),
+        ),
     })?;
     let work = || catch_unwind(AssertUnwindSafe(|| read(text, hints)));
     match stack::with_room(depth, text.len(), work) {
         Some(Ok(read)) => read,
-        Some(Err(_)) => Err(Refusal::Syntax(place(0), "the parser failed on this program".to_owned())),
+        Some(Err(_)) => Err(Refusal::Syntax(
+            place(0),
+            "the program cannot be parsed; look for a missing `,` or closing bracket".to_owned(),
+        )),
         None => Err(Refusal::TooDeep(
             place(depth.unclear_at),
             format!(

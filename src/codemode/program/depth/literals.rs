@@ -3,13 +3,13 @@
 //! Owns where numbers, strings, templates and comments end. It must end them exactly where the parser
 //! does, errors included; `${` hands back to the scan of code.
 
-use super::{Before, Scan, TooDeep};
+use super::{Before, Scan, Stop};
 
 /// Reading a number takes time that grows with the square of its length.
 const MAX_DIGITS: usize = 4096;
 
 impl Scan<'_> {
-    pub(super) fn number(&mut self) -> Result<(), TooDeep> {
+    pub(super) fn number(&mut self) -> Result<(), Stop> {
         self.settle(None, true);
         let start = self.at;
         let mut dots = 0;
@@ -28,7 +28,7 @@ impl Scan<'_> {
         }
         self.before = Before::Operand;
         if self.at - start > MAX_DIGITS {
-            return Err(TooDeep { offset: start, what: "digits in one number", limit: MAX_DIGITS });
+            return Err(Stop::TooMuch { offset: start, what: "digits in one number", limit: MAX_DIGITS });
         }
         Ok(())
     }
@@ -54,7 +54,7 @@ impl Scan<'_> {
     }
 
     /// The text of a template up to its end or the next `${`.
-    pub(super) fn template(&mut self) -> Result<(), TooDeep> {
+    pub(super) fn template(&mut self) -> Result<(), Stop> {
         while self.at < self.bytes.len() {
             match (self.peek(0), self.peek(1)) {
                 (b'\\', _) => self.at += 2,

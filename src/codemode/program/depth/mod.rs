@@ -36,12 +36,13 @@ pub(super) struct Depth {
     pub(super) unclear_at: usize,
 }
 
-/// What is nested too deeply, and where it became so.
+/// Why a text is not even given to the parser, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TooDeep {
-    pub(super) offset: usize,
-    pub(super) what: &'static str,
-    pub(super) limit: usize,
+pub(super) enum Stop {
+    /// More of something than the limit.
+    TooMuch { offset: usize, what: &'static str, limit: usize },
+    /// `<!--`, or `-->` at the start of a line: a comment in some modes, operators in others.
+    HtmlComment { offset: usize },
 }
 
 /// What stands before the present character, as far as it decides how to read `/`, `<` and line ends.
@@ -102,7 +103,7 @@ impl Level {
 }
 
 /// Bounds the depth of `text`.
-pub(super) fn measure(text: &str, max_brackets: usize) -> Result<Depth, TooDeep> {
+pub(super) fn measure(text: &str, max_brackets: usize) -> Result<Depth, Stop> {
     let mut scan = Scan {
         text,
         bytes: text.as_bytes(),
@@ -160,11 +161,17 @@ impl Scan<'_> {
         &mut self.levels[last]
     }
 
+    /// Whether an operand ended here in every reading.
+    fn certain_operand(&self) -> bool {
+        matches!(self.before, Before::Operand | Before::Paren { control: false, .. })
+    }
+
+    /// Whether an operand may have ended here.
     fn operand_ended(&self) -> bool {
         !matches!(self.before, Before::Operator)
     }
 
-    fn run(&mut self) -> Result<(), TooDeep> {
+    fn run(&mut self) -> Result<(), Stop> {
         while self.at < self.bytes.len() {
             let byte = self.peek(0);
             match byte {
@@ -189,7 +196,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn check(&mut self) -> Result<(), TooDeep> {
+    fn check(&mut self) -> Result<(), Stop> {
         let at = self.at;
         let length = self.bytes.len();
         let level = self.level();
@@ -198,7 +205,7 @@ impl Scan<'_> {
         let tries = level.outer_tries + level.tries;
         let angles = level.angles;
         self.depth.chain = self.depth.chain.max(links);
-        let too_deep = |what, limit| Err(TooDeep { offset: at.saturating_sub(1), what, limit });
+        let too_deep = |what, limit| Err(Stop::TooMuch { offset: at.saturating_sub(1), what, limit });
         if links > MAX_CHAIN {
             return too_deep("operators in a row", MAX_CHAIN);
         }
@@ -218,8 +225,7 @@ impl Scan<'_> {
     fn settle(&mut self, word: Option<Word>, literal: bool) {
         let goes_on = word.is_some_and(Word::continues);
         let starts = literal || word.is_some();
-        let asi =
-            self.new_line && matches!(self.before, Before::Operand | Before::Paren { control: false, .. });
+        let asi = self.new_line && self.certain_operand();
         if !goes_on && (self.ended || (starts && (asi || self.before == Before::Brace))) {
             self.level().end_statement();
         }
@@ -227,7 +233,7 @@ impl Scan<'_> {
         self.new_line = false;
     }
 
-    fn token(&mut self, byte: u8) -> Result<(), TooDeep> {
+    fn token(&mut self, byte: u8) -> Result<(), Stop> {
         let after_dot = std::mem::take(&mut self.after_dot);
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80.. => self.word(after_dot),
@@ -261,7 +267,7 @@ impl Scan<'_> {
                 self.before = Before::Operator;
                 self.at += 1;
             }
-            _ => self.operator(byte),
+            _ => return self.operator(byte),
         }
         Ok(())
     }
@@ -294,9 +300,9 @@ impl Scan<'_> {
         };
     }
 
-    fn open(&mut self, byte: u8) -> Result<(), TooDeep> {
+    fn open(&mut self, byte: u8) -> Result<(), Stop> {
         let control = byte == b'(' && self.control_word;
-        let prefix = !self.operand_ended() || self.last_words[1] == Word::Async;
+        let prefix = !self.certain_operand() || self.last_words[1] == Word::Async;
         let continues = self.operand_ended();
         self.settle(None, false);
         self.level().expression += usize::from(continues);
@@ -308,11 +314,11 @@ impl Scan<'_> {
         self.push(close, control, prefix)
     }
 
-    fn push(&mut self, close: u8, control: bool, prefix: bool) -> Result<(), TooDeep> {
+    fn push(&mut self, close: u8, control: bool, prefix: bool) -> Result<(), Stop> {
         self.at += 1;
         if self.levels.len() > self.max_brackets {
             let what = "brackets in brackets";
-            return Err(TooDeep { offset: self.at - 1, what, limit: self.max_brackets });
+            return Err(Stop::TooMuch { offset: self.at - 1, what, limit: self.max_brackets });
         }
         let level = self.level();
         let outer = level.outer + level.links() + 1;
@@ -326,7 +332,7 @@ impl Scan<'_> {
         Ok(())
     }
 
-    fn close(&mut self, byte: u8) -> Result<(), TooDeep> {
+    fn close(&mut self, byte: u8) -> Result<(), Stop> {
         let template = byte == b'}' && self.level().close == b'`';
         if self.levels.len() < 2 || (self.level().close != byte && !template) {
             // The parser gives up here.

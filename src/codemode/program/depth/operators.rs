@@ -4,22 +4,34 @@
 //! expression. Where the grammar alone decides and both readings differ, the scan is marked as not
 //! exact; it must never guess silently.
 
-use super::{Before, Scan};
+use super::{Before, Scan, Stop};
 
 impl Scan<'_> {
     /// Reads one operator, and counts it.
-    pub(super) fn operator(&mut self, byte: u8) {
+    pub(super) fn operator(&mut self, byte: u8) -> Result<(), Stop> {
+        if self.is_html_comment() {
+            return Err(Stop::HtmlComment { offset: self.at });
+        }
         match byte {
-            b'/' => return self.slash(),
-            b'<' => return self.less_than(),
-            b'>' => return self.greater_than(),
+            b'/' => {
+                self.slash();
+                return Ok(());
+            }
+            b'<' => {
+                self.less_than();
+                return Ok(());
+            }
+            b'>' => {
+                self.greater_than();
+                return Ok(());
+            }
             b'#' => {
                 // A private name: what follows is read as a word.
                 self.settle(None, true);
                 self.at += 1;
                 self.after_dot = true;
                 self.before = Before::Operator;
-                return;
+                return Ok(());
             }
             b'\\' => self.unclear(),
             _ => {}
@@ -27,6 +39,7 @@ impl Scan<'_> {
         let operand_ended = self.operand_ended();
         let postfix = operand_ended && !self.new_line;
         let before = self.before;
+        let certain = self.certain_operand();
         self.settle(None, false);
         self.level().expression += 1;
         let (length, after) = match (byte, self.peek(1), self.peek(2)) {
@@ -47,7 +60,9 @@ impl Scan<'_> {
                 (1, Before::Operator)
             }
             (b'+', b'+', _) | (b'-', b'-', _) => (2, Before::Unclear),
-            (b'!', next, _) if next != b'=' && postfix => (1, Before::Operand),
+            (b'!', next, _) if next != b'=' && postfix => {
+                (1, if certain { Before::Operand } else { Before::Either })
+            }
             (b'=' | b'!', b'=', b'=') | (b'.', b'.', b'.') => (3, Before::Operator),
             (b'=' | b'!' | b'+' | b'-' | b'*' | b'%' | b'&' | b'|' | b'^', b'=', _) => (2, Before::Operator),
             _ => (1, Before::Operator),
@@ -56,6 +71,12 @@ impl Scan<'_> {
         self.at += length;
         self.before = after;
         self.control_word = false;
+        Ok(())
+    }
+
+    fn is_html_comment(&self) -> bool {
+        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        rest.starts_with(b"<!--") || (self.new_line && rest.starts_with(b"-->"))
     }
 
     fn unclear(&mut self) {
@@ -66,12 +87,8 @@ impl Scan<'_> {
     }
 
     fn less_than(&mut self) {
-        let prefix = !matches!(self.before, Before::Operand | Before::Paren { .. });
+        let prefix = !self.certain_operand();
         self.settle(None, false);
-        if self.peek(1) == b'!' && self.peek(2) == b'-' {
-            // An HTML-like comment: not part of module code, but the lexer skips the line.
-            self.unclear();
-        }
         let level = self.level();
         level.expression += 1;
         level.angles += 1;
