@@ -161,7 +161,7 @@ impl LaneDriver {
     }
 
     async fn launch(&mut self, queued: Queued, class: Class) {
-        let slot = reserve(&self.ledger).await;
+        let slot = self.reserve().await;
         if self.handle.ending().is_some() {
             // It is still a call that never started: no event (L-5).
             self.handle.put_back(queued);
@@ -292,11 +292,4 @@ fn arguments_too_deep(tool: &ToolName) -> CallFailure {
         "the arguments of `{tool}` are nested more than {MAX_VALUE_DEPTH} levels deep; pass a flatter value"
     );
     CallFailure::new(ErrorCode::ToolArgsTooLarge, message)
-}
-
-async fn reserve(ledger: &Ledger) -> Slot {
-    match ledger.try_reserve() {
-        Some(slot) => slot,
-        None => ledger.reserve().await,
-    }
 }
