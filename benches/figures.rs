@@ -41,7 +41,8 @@ fn echo() -> Tool {
 fn session(ready: usize, more_tools: usize) -> Session {
     let limits = generous();
     let options = InProcessOptions { ready, limits: limits.clone() };
-    let mut builder = Host::builder().tools([noop(), echo()]).runtime(InProcessRuntime::new(&options)).limits(limits);
+    let mut builder =
+        Host::builder().tools([noop(), echo()]).runtime(InProcessRuntime::new(&options)).limits(limits);
     for index in 0..more_tools {
         let tool = Tool::builder(format!("tool_{index}"))
             .output(json!({"type": "null"}))
@@ -82,7 +83,8 @@ async fn figures() {
         // A ready isolate at hand: the pool has had time to make one.
         clock.sleep(Duration::from_millis(15)).await;
         let sink = Arc::new(FirstLine { clock: SystemClock::new(), at: Mutex::default() });
-        let options = RunOptions { logs: Some(Arc::clone(&sink) as Arc<dyn LogSink>), ..RunOptions::default() };
+        let options =
+            RunOptions { logs: Some(Arc::clone(&sink) as Arc<dyn LogSink>), ..RunOptions::default() };
         let begun = clock.monotonic();
         warm.run_with("console.log(1)", options).await.result.unwrap();
         whole.push(clock.monotonic() - begun);
@@ -100,19 +102,25 @@ async fn figures() {
         fresh.push(clock.monotonic() - begun);
     }
     row("run, isolate made on demand: request to outcome", &mut fresh);
-    println!("{:<58} {:>8.0}/s", "fresh isolates, one after the other", 300.0 / (clock.monotonic() - begun).as_secs_f64());
+    println!(
+        "{:<58} {:>8.0}/s",
+        "fresh isolates, one after the other",
+        300.0 / (clock.monotonic() - begun).as_secs_f64()
+    );
 
     for tools in [0, 5_000] {
         let calls = session(1, tools);
         for count in [10_u32, 10_000, 100_000] {
             let code = format!("for (let i = 0; i < {count}; i++) await tools.noop({{n: i}}); return 0");
-            each(&format!("sequential call, {count} in a row, {} tools", tools + 2), &calls, &code, count).await;
+            each(&format!("sequential call, {count} in a row, {} tools", tools + 2), &calls, &code, count)
+                .await;
         }
         let code = "await Promise.all(Array.from({length: 10000}, (_, i) => tools.noop({n: i}))); return 0";
         each(&format!("parallel call, 10000 at once, {} tools", tools + 2), &calls, code, 10_000).await;
     }
     let calls = session(1, 0);
-    let code = "const text = 'x'.repeat(1 << 20); for (let i = 0; i < 50; i++) await tools.echo({text}); return 0";
+    let code =
+        "const text = 'x'.repeat(1 << 20); for (let i = 0; i < 50; i++) await tools.echo({text}); return 0";
     each("1 MiB in and out", &calls, code, 50).await;
 
     memory().await;
@@ -155,7 +163,12 @@ fn resident_kib() -> u64 {
 fn row(name: &str, times: &mut [Duration]) {
     times.sort_unstable();
     let at = |share: f64| {
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "an index")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "an index"
+        )]
         let index = ((times.len() - 1) as f64 * share).round() as usize;
         times[index]
     };
