@@ -233,6 +233,12 @@ impl PreparedProgram {
         position::frame(text, &Lines::new(text), position)
     }
 
+    /// Where the program may wait for ever (CM-24): every `await` of something other than a call of a tool, in the
+    /// text as written, the likeliest first. Incomplete beyond a few dozen.
+    pub fn waits(&self) -> &[Position] {
+        &self.inner.built.waits
+    }
+
     /// What was done to find the program, one line each; empty in the usual case.
     pub fn notes(&self) -> &[String] {
         &self.inner.built.notes
