@@ -30,7 +30,7 @@ use std::sync::Arc;
 use attempt::{Built, Refusal, attempt};
 use position::Lines;
 
-pub use hints::{ToolHints, explain_missing_global, nearest};
+pub use hints::{ToolHints, explain_missing_global};
 pub use position::Position;
 
 /// What a text may be at most before it is parsed (M10, M11).
