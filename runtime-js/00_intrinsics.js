@@ -9,14 +9,13 @@
   const uncurry = Function.prototype.bind.bind(Function.prototype.call);
   const rt = { __proto__: null, uncurry };
   const TypedArray = Object.getPrototypeOf(Uint8Array);
-
   // Methods and getters, as functions that take the receiver first: `StringSlice(text, 0, 3)`.
   const methods = {
     BigInt: "toString valueOf", Boolean: "valueOf", Date: "getTime toISOString",
     Function: "toString", Map: "entries", Number: "toString valueOf", Set: "values",
-    String: "charCodeAt codePointAt endsWith indexOf isWellFormed lastIndexOf padEnd repeat slice " +
-      "startsWith toLowerCase toUpperCase toWellFormed trim valueOf",
-    Symbol: "toString valueOf", Uint8Array: "toBase64",
+    String: "charCodeAt endsWith indexOf isWellFormed lastIndexOf repeat slice startsWith toUpperCase " +
+      "toWellFormed valueOf",
+    Symbol: "toString valueOf",
   };
   const getters = {
     ArrayBuffer: "byteLength", DataView: "buffer byteLength byteOffset", Map: "size", Set: "size",
@@ -25,9 +24,7 @@
   const title = (name) => name[0].toUpperCase() + name.slice(1);
   const getter = (proto, name) => uncurry(Object.getOwnPropertyDescriptor(proto, name).get);
   for (const type of Object.keys(methods)) {
-    for (const name of methods[type].split(" ")) {
-      rt[type + title(name)] = uncurry(globalThis[type].prototype[name]);
-    }
+    for (const name of methods[type].split(" ")) rt[type + title(name)] = uncurry(globalThis[type].prototype[name]);
   }
   for (const type of Object.keys(getters)) {
     for (const name of getters[type].split(" ")) {
@@ -38,20 +35,23 @@
     const label = typeof name === "symbol" ? "Tag" : title(name);
     rt[`TypedArrayGet${label}`] = getter(TypedArray.prototype, name);
   }
-  rt.TypedArraySet = uncurry(TypedArray.prototype.set);
   rt.MapIteratorNext = uncurry(Object.getPrototypeOf(new Map().entries()).next);
   rt.SetIteratorNext = uncurry(Object.getPrototypeOf(new Set().values()).next);
-
   // Statics, constructors and prototypes.
   const statics = {
     Array: "isArray", Error: "captureStackTrace", JSON: "isRawJSON parse rawJSON stringify",
-    Object: "freeze hasOwn keys", String: "fromCharCode", Uint8Array: "fromBase64",
+    Object: "freeze hasOwn keys", String: "fromCharCode",
     Reflect: "apply defineProperty deleteProperty get getOwnPropertyDescriptor getPrototypeOf ownKeys",
   };
   for (const type of Object.keys(statics)) {
     for (const name of statics[type].split(" ")) rt[type + title(name)] = globalThis[type][name];
   }
-  rt.Uint8ArrayFromBase64 = Uint8Array.fromBase64.bind(Uint8Array);
+  // The engine adds its newest functions (and SharedArrayBuffer) only when a context is made from the
+  // snapshot: `entry.begin` takes these before any program runs.
+  rt.captureLate = () => {
+    rt.Uint8ArrayFromBase64 = Uint8Array.fromBase64.bind(Uint8Array);
+    rt.Uint8ArrayToBase64 = uncurry(Uint8Array.prototype.toBase64);
+  };
   for (const name of ["Error", "Promise", "Proxy", "RangeError", "TypeError", "Uint8Array"]) {
     rt[name] = globalThis[name];
   }
@@ -96,6 +96,10 @@
     const last = StringCharCodeAt(text, length - 1);
     return StringSlice(text, 0, last >= 0xd800 && last <= 0xdbff ? length - 1 : length);
   };
+  // The primitive inside a boxed one, by its type; undefined for anything else.
+  rt.unbox = (type, value) => (type === "String" ? rt.StringValueOf(value) : type === "Number" ? rt.NumberValueOf(value)
+    : type === "Boolean" ? rt.BooleanValueOf(value) : type === "BigInt" ? rt.BigIntValueOf(value)
+    : type === "Symbol" ? rt.SymbolValueOf(value) : undefined);
   rt.quote = (text) => JSONStringify(StringToWellFormed(text));
   rt.isIdentifier = (text) => {
     if (text.length === 0 || text.length > 100) return false;

@@ -5,11 +5,10 @@
 (function () {
   "use strict";
   const rt = globalThis.__rt;
-  const { ArrayIsArray, BigIntValueOf, BooleanValueOf, DateGetTime, DateToISOString, cut, list } = rt;
-  const { FunctionToString, NumberValueOf, ObjectHasOwn, ObjectPrototype, ReflectApply, replaceEach } = rt;
+  const { ArrayIsArray, DateGetTime, DateToISOString, FunctionToString, ObjectHasOwn, ReflectApply, cut, list } = rt;
   const { ReflectGetOwnPropertyDescriptor, ReflectGetPrototypeOf, ReflectOwnKeys, StringCharCodeAt } = rt;
-  const { StringIndexOf, StringLastIndexOf, StringSlice, StringStartsWith, StringValueOf } = rt;
-  const { SymbolToString, SymbolValueOf, Uint8Array, isIdentifier } = rt;
+  const { StringIndexOf, StringLastIndexOf, StringSlice, StringStartsWith } = rt;
+  const { SymbolToString, isIdentifier, replaceEach } = rt;
   const { classOf, promiseResult, promiseState } = rt.native;
 
   const MAX_DEPTH = 4, MAX_NODES = 10000, MAX_ITEMS = 100, MAX_KEYS = 200, MAX_STRING = 10000;
@@ -18,7 +17,6 @@
   const COMPARTMENT = "runtime-js/"; // script names of these files: their frames are not shown
   const FLAGS = ["HasIndices", "d", "Global", "g", "IgnoreCase", "i", "Multiline", "m", "DotAll", "s",
     "Unicode", "u", "UnicodeSets", "v", "Sticky", "y"];
-
   // The value of a data property, own or inherited; undefined for a getter or past a proxy.
   function peek(object, key) {
     for (let i = 0; i < MAX_CHAIN && object !== null && classOf(object) !== "Proxy"; i++) {
@@ -58,16 +56,20 @@
     }
     return out;
   }
-  function errorHeader(error) {
-    let name = peek(error, "name");
-    const message = peek(error, "message");
+  // `read` fetches a property: `peek`, or one that may run a getter.
+  function headerOf(error, read) {
+    let name = read(error, "name");
+    const message = read(error, "message");
     if (typeof name !== "string") name = "Error";
     if (name === "Error") name = classNameOf(error) || name;
-    return message === "" || typeof message !== "string" ? name : `${name}: ${message}`;
+    return { name, message: typeof message === "string" ? message : "" };
+  }
+  function errorHeader(error, read = peek) {
+    const { name, message } = headerOf(error, read);
+    return message === "" ? name : `${name}: ${message}`;
   }
 
   const HEX = "0123456789ABCDEF";
-  const hex = (n) => HEX[n >> 4] + HEX[n & 15];
   function quoted(text) {
     const rest = text.length - MAX_STRING;
     if (rest > 0) text = cut(text, MAX_STRING);
@@ -79,18 +81,11 @@
       if (c >= 32 && c !== 92 && c !== 39 && (c < 127 || c > 159)) continue;
       if (c === 39 && mark !== "'") continue;
       out += StringSlice(text, from, i) + (c === 10 ? "\\n" : c === 9 ? "\\t" : c === 13 ? "\\r"
-        : c === 92 ? "\\\\" : c === 39 ? "\\'" : `\\x${hex(c)}`);
+        : c === 92 ? "\\\\" : c === 39 ? "\\'" : `\\x${HEX[c >> 4]}${HEX[c & 15]}`);
       from = i + 1;
     }
     out = mark + out + StringSlice(text, from) + mark;
     return rest > 0 ? `${out}... ${rest} more characters` : out;
-  }
-
-  function show(st, value, level, frame) {
-    const text = typeof value === "string" ? quoted(value) : primitive(value);
-    const out = text === undefined ? object(st, value, level, frame) : text;
-    st.room -= text === undefined ? 8 : out.length;
-    return out;
   }
   // The text of anything but strings and objects, for which it is undefined.
   function primitive(value) {
@@ -102,85 +97,95 @@
       default: return value === null ? "null" : undefined;
     }
   }
-  const add = (items, text) => { items[items.length++] = text; };
+  const many = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+  const add = (form, text) => { form.items[form.items.length++] = text; };
+  const more = (form, count, noun) => { if (count > 0) add(form, `... ${many(count, `more ${noun}`)}`); };
 
+  function show(st, value, level, outer) {
+    const text = typeof value === "string" ? quoted(value) : primitive(value);
+    const out = text === undefined ? object(st, value, level, outer) : text;
+    st.room -= text === undefined ? 8 : out.length;
+    return out;
+  }
   function object(st, value, level, outer) {
     const isTools = value === rt.globals.tools; // the one proxy that is ours
     if (isTools) value = rt.toolsTarget();
-    const type = classOf(value);
+    const type = classOf(value), isFunction = typeof value === "function";
     if (type === "Proxy") return "[Proxy]";
     for (let f = outer; f !== null; f = f.parent) {
-      if (f.object === value) {
-        if (f.ref === 0) f.ref = ++st.refs;
-        return `[Circular *${f.ref}]`;
-      }
+      if (f.object !== value) continue;
+      if (f.ref === 0) f.ref = ++st.refs;
+      return `[Circular *${f.ref}]`;
     }
     if (st.nodes-- <= 0 || st.room <= 0) return "[...]";
-    const form = { base: "", prefix: "", open: "{", close: "}", keys: true, wrap: false, tail: "" };
-    const items = list(), frame = { parent: outer, object: value, ref: 0 };
+    const isArray = ArrayIsArray(value);
     const name = isTools ? "tools" : classNameOf(value) || (ReflectGetPrototypeOf(value) === null ? "" : "Object");
-    if (level > st.depth && type !== "Error" && type !== "Date" && type !== "RegExp" && typeof value === "object") {
-      return `[${ArrayIsArray(value) ? "Array" : name || "Object: null prototype"}]`;
+    if (level > st.depth && !isFunction && type !== "Error" && type !== "Date" && type !== "RegExp") {
+      return `[${isArray ? "Array" : name || "Object: null prototype"}]`;
     }
-    const ours = type === "" && typeof value === "object" && !ArrayIsArray(value) ? rt.hostText(value) : undefined;
+    const ours = type === "" && !isFunction && !isArray ? rt.hostText(value) : undefined;
     if (ours !== undefined) return ours;
-    if (typeof value === "function") form.base = functionText(value, name);
-    else if (ArrayIsArray(value)) arrayItems(st, value, level, frame, form, items, name);
-    else fill(st, value, type, name, level, frame, form, items);
-    if (form.keys) properties(st, value, level, frame, items, form.open === "[");
-    const text = layout(form, items) + form.tail;
+    const form = { base: "", prefix: "", open: "{", close: "}", items: list(), keys: true, wrap: false, tail: "" };
+    const frame = { parent: outer, object: value, ref: 0 };
+    const inner = (item) => show(st, item, level + 1, frame);
+    if (isFunction) form.base = functionText(value);
+    else if (isArray) arrayItems(value, name, form, inner);
+    else if (type === "Error") errorItems(value, level > 0, form, inner);
+    else contents(value, type, name, form, inner);
+    if (form.keys && level <= st.depth) properties(st, value, form, inner);
+    const text = layout(form) + form.tail;
     return frame.ref === 0 ? text : `<ref *${frame.ref}> ${text}`;
   }
-  function functionText(value, kind) {
-    const desc = ReflectGetOwnPropertyDescriptor(value, "name");
-    const name = desc !== undefined && ObjectHasOwn(desc, "value") && typeof desc.value === "string"
-      ? cut(desc.value, 200) : "";
-    const proto = ReflectGetPrototypeOf(value);
-    if (StringStartsWith(StringSlice(FunctionToString(value), 0, 6), "class")) {
-      const parent = typeof proto === "function" && classOf(proto) !== "Proxy" ? peek(proto, "name") : "";
-      return `[class ${name || "(anonymous)"}${typeof parent === "string" && parent !== "" ? ` extends ${parent}` : ""}]`;
+  function functionText(value) {
+    const desc = ReflectGetOwnPropertyDescriptor(value, "name"), proto = ReflectGetPrototypeOf(value);
+    const own = desc !== undefined && ObjectHasOwn(desc, "value") ? desc.value : "";
+    const name = typeof own === "string" ? cut(own, 200) : "";
+    if (StringStartsWith(FunctionToString(value), "class")) {
+      const parent = typeof proto === "function" ? peek(proto, "name") : "";
+      const base = typeof parent === "string" && parent !== "" ? ` extends ${cut(parent, 200)}` : "";
+      return `[class ${name || "(anonymous)"}${base}]`;
     }
-    kind = proto === rt.AsyncFunctionPrototype ? "AsyncFunction"
+    const kind = proto === rt.AsyncFunctionPrototype ? "AsyncFunction"
       : proto === rt.GeneratorFunctionPrototype ? "GeneratorFunction"
       : proto === rt.AsyncGeneratorFunctionPrototype ? "AsyncGeneratorFunction" : "Function";
     return name === "" ? `[${kind} (anonymous)]` : `[${kind}: ${name}]`;
   }
-  function more(items, count, noun) {
-    if (count > 0) add(items, `... ${count} more ${noun}${count === 1 ? "" : "s"}`);
-  }
-  function arrayItems(st, value, level, frame, form, items, name) {
+  function arrayItems(value, name, form, inner) {
     const length = value.length;
-    form.open = "[", form.close = "]", form.wrap = true;
+    form.open = "[", form.close = "]", form.wrap = true, form.keys = length <= 1000;
     if (name !== "Array") form.prefix = `${name || "[Array: null prototype]"}(${length}) `;
-    form.keys = length <= 1000;
     let i = 0, holes = 0;
-    for (; i < length && items.length < MAX_ITEMS && holes < MAX_NODES; i++) {
+    for (; i < length && form.items.length < MAX_ITEMS && holes < MAX_NODES; i++) {
       const desc = ReflectGetOwnPropertyDescriptor(value, i);
-      if (desc === undefined) { holes++; continue; }
-      if (holes > 0) add(items, `<${holes} empty item${holes === 1 ? "" : "s"}>`);
-      holes = 0;
-      add(items, member(st, desc, level, frame));
+      if (desc !== undefined && holes > 0) add(form, `<${many(holes, "empty item")}>`);
+      holes = desc === undefined ? holes + 1 : 0;
+      if (desc !== undefined) add(form, member(desc, inner));
     }
-    if (holes > 0 && i < length) { holes += length - i; i = length; }
-    if (holes > 0) add(items, `<${holes} empty item${holes === 1 ? "" : "s"}>`);
-    more(items, length - i, "item");
+    if (holes > 0) add(form, `<${many(holes, "empty item")}>`);
+    more(form, length - i, "item");
   }
-  function member(st, desc, level, frame) {
-    if (ObjectHasOwn(desc, "value")) return show(st, desc.value, level + 1, frame);
+  function member(desc, inner) {
+    if (ObjectHasOwn(desc, "value")) return inner(desc.value);
     return desc.get === undefined ? "[Setter]" : desc.set === undefined ? "[Getter]" : "[Getter/Setter]";
   }
-  function fill(st, value, type, name, level, frame, form, items) {
-    const prefix = name === "" ? `[${type || "Object"}: null prototype] ` : `${name} `;
-    form.prefix = type === "" && name === "Object" ? "" : prefix;
+  // The message, with the stack where the error itself is printed; then what is not enumerable.
+  function errorItems(error, isNested, form, inner) {
+    const header = cut(errorHeader(error), 16384);
+    form.base = isNested ? `[${header}]` : header + framesOf(stackOf(error));
+    for (let i = 0; i < 2; i++) {
+      const key = i === 0 ? "cause" : "errors", desc = ReflectGetOwnPropertyDescriptor(error, key);
+      if (desc !== undefined && !desc.enumerable) add(form, `[${key}]: ${member(desc, inner)}`);
+    }
+  }
+  function contents(value, type, name, form, inner) {
+    if (name === "") form.prefix = `[${type || "Object"}: null prototype] `;
+    else if (type !== "" || name !== "Object") form.prefix = `${name} `;
     switch (type) {
-      case "": return;
-      case "Error": return errorItems(st, value, level, frame, form, items);
+      case "": return undefined;
       case "Promise": {
         const state = promiseState(value);
         form.tail = NOT_AWAITED;
-        add(items, state === 0 ? "<pending>"
-          : (state === 2 ? "<rejected> " : "") + show(st, promiseResult(value), level + 1, frame));
-        return;
+        return add(form, state === 0 ? "<pending>" : (state === 2 ? "<rejected> " : "") + inner(promiseResult(value)));
       }
       case "Map": case "Set": {
         const isMap = type === "Map", size = isMap ? rt.MapGetSize(value) : rt.SetGetSize(value);
@@ -188,78 +193,51 @@
         form.prefix = `${name || type}(${size}) `;
         for (let i = 0; i < size && i < MAX_ITEMS; i++) {
           const item = (isMap ? rt.MapIteratorNext : rt.SetIteratorNext)(all).value;
-          add(items, isMap ? `${show(st, item[0], level + 1, frame)} => ${show(st, item[1], level + 1, frame)}`
-            : show(st, item, level + 1, frame));
+          add(form, isMap ? `${inner(item[0])} => ${inner(item[1])}` : inner(item));
         }
-        return more(items, size - MAX_ITEMS, "item");
+        return more(form, size - MAX_ITEMS, "item");
       }
       case "TypedArray": {
         const length = rt.TypedArrayGetLength(value);
         form.prefix = `${name || rt.TypedArrayGetTag(value)}(${length}) `;
         form.open = "[", form.close = "]", form.keys = false, form.wrap = true;
-        for (let i = 0; i < length && i < MAX_ITEMS; i++) add(items, primitive(value[i]));
-        return more(items, length - MAX_ITEMS, "item");
+        for (let i = 0; i < length && i < MAX_ITEMS; i++) add(form, primitive(value[i]));
+        return more(form, length - MAX_ITEMS, "item");
       }
-      case "ArrayBuffer": {
-        const length = rt.ArrayBufferGetByteLength(value);
-        const bytes = length > 0 ? new Uint8Array(value, 0, length) : null; // a detached one has 0
-        let text = "";
-        for (let i = 0; i < length && i < 32; i++) text += (i === 0 ? "" : " ") + hex(bytes[i]);
-        add(items, `<${text}${length > 32 ? ` ... ${length - 32} more bytes` : ""}>`);
-        add(items, `byteLength: ${length}`);
-        return;
-      }
-      case "DataView": add(items, `byteLength: ${rt.DataViewGetByteLength(value)}`); return;
-      case "Date":
-        form.base = DateGetTime(value) === DateGetTime(value) ? DateToISOString(value) : "Invalid Date";
-        return;
+      case "ArrayBuffer": return add(form, `byteLength: ${rt.ArrayBufferGetByteLength(value)}`);
+      case "DataView": return add(form, `byteLength: ${rt.DataViewGetByteLength(value)}`);
+      case "WeakMap": case "WeakSet": case "WeakRef": return add(form, "<contents unknown>");
+      case "Arguments": return form.prefix = "[Arguments] ";
+      case "Generator": return form.prefix = "Object [Generator] ";
       case "RegExp":
         form.base = `/${rt.RegExpGetSource(value)}/`;
-        for (let i = 0; i < FLAGS.length; i += 2) {
-          if (rt[`RegExpGet${FLAGS[i]}`](value)) form.base += FLAGS[i + 1];
-        }
-        return;
-      case "Number": form.base = `[Number: ${primitive(NumberValueOf(value))}]`; return;
-      case "Boolean": form.base = `[Boolean: ${BooleanValueOf(value)}]`; return;
-      case "BigInt": form.base = `[BigInt: ${BigIntValueOf(value)}n]`; return;
-      case "Symbol": form.base = `[Symbol: ${SymbolToString(SymbolValueOf(value))}]`; return;
-      case "String": form.base = `[String: ${quoted(StringValueOf(value))}]`; form.keys = false; return;
-      case "Arguments": form.prefix = "[Arguments] "; return;
-      case "WeakMap": case "WeakSet": add(items, "<items unknown>"); return;
-      case "WeakRef": add(items, "<target unknown>"); return;
-      case "Generator": form.prefix = "Object [Generator] "; return;
-      default: form.prefix = `[${type}] `; // iterators
+        for (let i = 0; i < FLAGS.length; i += 2) if (rt[`RegExpGet${FLAGS[i]}`](value)) form.base += FLAGS[i + 1];
+        return undefined;
+      case "Date":
+        return form.base = DateGetTime(value) === DateGetTime(value) ? DateToISOString(value) : "Invalid Date";
+      case "String": case "Number": case "Boolean": case "BigInt": case "Symbol":
+        form.keys = type !== "String"; // which has one for each character
+        return form.base = `[${type}: ${inner(rt.unbox(type, value))}]`;
+      default: return form.prefix = `[${type}] `; // iterators
     }
   }
-  function errorItems(st, error, level, frame, form, items) {
-    const header = cut(errorHeader(error), 16384);
-    form.prefix = "";
-    form.base = level > 0 ? `[${header}]` : header + framesOf(stackOf(error));
-    if (level > st.depth) { form.keys = false; return; }
-    const hidden = ["cause", "errors"];
-    for (let i = 0; i < 2; i++) {
-      const desc = ReflectGetOwnPropertyDescriptor(error, hidden[i]);
-      if (desc !== undefined && !desc.enumerable) add(items, `[${hidden[i]}]: ${member(st, desc, level, frame)}`);
-    }
-  }
-  function properties(st, value, level, frame, items, isList) {
-    const keys = ReflectOwnKeys(value), before = items.length;
+  function properties(st, value, form, inner) {
+    const keys = ReflectOwnKeys(value), before = form.items.length;
     for (let i = 0; i < keys.length; i++) {
-      const key = keys[i];
-      if (isList && typeof key === "string" && rt.isDigits(key)) continue;
-      const desc = ReflectGetOwnPropertyDescriptor(value, key);
+      const key = keys[i], desc = ReflectGetOwnPropertyDescriptor(value, key);
+      if (form.open === "[" && typeof key === "string" && rt.isDigits(key)) continue;
       if (desc === undefined || !desc.enumerable) continue;
-      if (items.length - before >= MAX_KEYS || st.room <= 0) return more(items, keys.length - i, "key");
+      if (form.items.length - before >= MAX_KEYS || st.room <= 0) return more(form, keys.length - i, "key");
       const label = typeof key === "symbol" ? `[${SymbolToString(key)}]` : isIdentifier(key) ? key : quoted(key);
       st.room -= label.length;
-      add(items, `${label}: ${member(st, desc, level, frame)}`);
+      add(form, `${label}: ${member(desc, inner)}`);
     }
+    return undefined;
   }
   // One line where it fits, else one item a line; lists of short items fill their lines.
-  function layout(form, items) {
-    const { base, open, close } = form;
+  function layout({ base, prefix, open, close, items, wrap }) {
     if (base !== "" && items.length === 0) return base;
-    const head = (base === "" ? form.prefix : `${base} `) + open;
+    const head = (base === "" ? prefix : `${base} `) + open;
     if (items.length === 0) return head + close;
     let total = head.length + 2, longest = 0, broken = StringIndexOf(base, "\n") >= 0;
     for (let i = 0; i < items.length; i++) {
@@ -267,24 +245,24 @@
       if (items[i].length > longest) longest = items[i].length;
       if (longest > WIDTH || StringIndexOf(items[i], "\n") >= 0) broken = true;
     }
-    const oneLine = !broken && total <= WIDTH, filled = form.wrap && !broken && longest <= 28;
-    let text = head + (oneLine ? " " : "\n  "), width = 0;
+    const oneLine = !broken && total <= WIDTH, filled = wrap && !broken && longest <= 28;
+    let text = head, width = WIDTH;
     for (let i = 0; i < items.length; i++) {
-      const comma = i + 1 < items.length ? "," : "";
-      const item = oneLine || !broken ? items[i] : replaceEach(items[i], "\n", "\n  ");
-      if (i > 0) {
-        const stay = oneLine || (filled && width + item.length + 2 <= WIDTH);
-        text += stay ? " " : "\n  ";
-        if (!stay) width = 0;
-      }
-      width += item.length + 2;
-      text += item + comma;
+      width += items[i].length + 2;
+      const stay = oneLine || (filled && width <= WIDTH);
+      if (!stay) width = items[i].length + 2;
+      text += (stay ? " " : "\n  ") + replaceEach(items[i], "\n", "\n  ") + (i + 1 < items.length ? "," : "");
     }
     return text + (oneLine ? " " : "\n") + close;
   }
 
-  const inspect = (value, depth = MAX_DEPTH) =>
-    show({ depth, nodes: MAX_NODES, room: MAX_TEXT, refs: 0 }, value, 0, null);
+  function inspect(value, depth = MAX_DEPTH) {
+    try {
+      return show({ depth, nodes: MAX_NODES, room: MAX_TEXT, refs: 0 }, value, 0, null);
+    } catch {
+      return "[a value that cannot be shown]"; // a view past the end of its buffer, no stack left
+    }
+  }
   // One directive of a format string, as in Node; undefined for an unknown one.
   function directive(code, value) {
     const isNumeric = !rt.isObject(value) && typeof value !== "symbol";
@@ -329,6 +307,7 @@
   rt.peek = peek;
   rt.stackOf = stackOf;
   rt.framesOf = framesOf;
+  rt.headerOf = headerOf;
   rt.errorHeader = errorHeader;
   rt.classNameOf = classNameOf;
   rt.hostText = () => undefined;

@@ -7,33 +7,30 @@
 (function () {
   "use strict";
   const rt = globalThis.__rt;
-  const { ArrayIsArray, BigIntOf, BigIntToString, BigIntValueOf, BooleanValueOf, DateGetTime, define } = rt;
-  const { DatePrototype, DateToISOString, JSONIsRawJSON, JSONParse, JSONRawJSON, JSONStringify } = rt;
-  const { NumberValueOf, ObjectHasOwn, ObjectKeys, ObjectPrototype, ReflectApply, isIdentifier } = rt;
-  const { ReflectGetPrototypeOf, StringCharCodeAt, StringIsWellFormed, StringValueOf, cut, quote } = rt;
+  const { ArrayIsArray, BigIntOf, DateGetTime, DatePrototype, DateToISOString, JSONIsRawJSON, JSONParse } = rt;
+  const { JSONStringify, ObjectHasOwn, ObjectKeys, ObjectPrototype, ReflectApply, ReflectGetPrototypeOf } = rt;
+  const { StringCharCodeAt, StringIsWellFormed, classNameOf, cut, isIdentifier, quote, unbox } = rt;
   const { classOf } = rt.native;
-
   // One under the nesting that the host's JSON reader accepts.
   const MAX_DEPTH = 127;
   const MIN_INTEGER = -(2n ** 63n), MAX_INTEGER = 2n ** 64n - 1n;
   const NOT_READ = { __proto__: null };
-
   // What each built-in is called, and what to hand over in its place.
   const FIXES = {
     __proto__: null,
-    Map: "a Map|Object.fromEntries(map), or [...map] if its keys are not strings",
-    Set: "a Set|[...set]",
-    WeakMap: "a WeakMap|the values themselves", WeakSet: "a WeakSet|the values themselves",
-    WeakRef: "a WeakRef|what deref() gives",
-    TypedArray: "a typed array|Array.from(bytes), or a string",
-    ArrayBuffer: "an ArrayBuffer|Array.from(new Uint8Array(buffer)), or a string",
-    DataView: "a DataView|the numbers read from it", RegExp: "a RegExp|its source: regexp.source",
-    Error: "an Error|{name: error.name, message: error.message}",
-    Generator: "a generator|[...generator]", MapIterator: "an iterator|[...iterator]",
-    SetIterator: "an iterator|[...iterator]", Arguments: "an arguments object|[...arguments]",
-    Symbol: "a boxed symbol|a string",
+    Map: ["a Map", "Object.fromEntries(map), or [...map] if its keys are not strings"],
+    Set: ["a Set", "[...set]"],
+    WeakMap: ["a WeakMap", "the values themselves"], WeakSet: ["a WeakSet", "the values themselves"],
+    WeakRef: ["a WeakRef", "what deref() gives"],
+    TypedArray: ["a typed array", "Array.from(bytes), or a string"],
+    ArrayBuffer: ["an ArrayBuffer", "Array.from(new Uint8Array(buffer)), or a string"],
+    DataView: ["a DataView", "the numbers read from it"],
+    RegExp: ["a RegExp", "its source: regexp.source"],
+    Error: ["an Error", "{name: error.name, message: error.message}"],
+    Generator: ["a generator", "[...generator]"],
+    MapIterator: ["an iterator", "[...iterator]"], SetIterator: ["an iterator", "[...iterator]"],
+    Arguments: ["an arguments object", "[...arguments]"], Symbol: ["a boxed symbol", "a string"],
   };
-
   // `root` names the value in messages ("args", "result"); `verb` is what the program does with it.
   const walk = (root, verb, limit) => ({ root, verb, limit, size: 0, frame: null, problem: "" });
 
@@ -56,9 +53,7 @@
     fail(st, `${pathOf(st, st.frame)} is ${what}, which JSON cannot hold; ${st.verb} ${fix}`);
   function grow(st, units) {
     st.size += units;
-    if (st.size > st.limit) {
-      fail(st, `${st.root} is larger than ${st.limit} bytes as JSON; ${st.verb} less, or split it`);
-    }
+    if (st.size > st.limit) fail(st, `${st.root} is over ${st.limit} bytes as JSON; ${st.verb} less, or split it`);
   }
   function enter(st, object) {
     const parent = st.frame, depth = parent === null ? 1 : parent.depth + 1;
@@ -77,26 +72,18 @@
 
   function string(st, text) {
     grow(st, text.length + 2);
-    if (!StringIsWellFormed(text)) {
-      fail(st, `${pathOf(st, st.frame)} holds half of a surrogate pair; ${st.verb} text.toWellFormed()`);
-    }
-    return JSONStringify(text);
+    if (StringIsWellFormed(text)) return JSONStringify(text);
+    return fail(st, `${pathOf(st, st.frame)} holds half of a surrogate pair; ${st.verb} text.toWellFormed()`);
   }
   function number(st, value) {
-    if (value !== value || value === Infinity || value === -Infinity) {
-      refuse(st, `${value}`, "null or leave it out");
-    }
-    const text = `${value}`;
-    grow(st, text.length);
-    return text;
+    grow(st, 1);
+    const isFinite = value === value && value !== Infinity && value !== -Infinity;
+    return isFinite ? `${value}` : refuse(st, `${value}`, "null or leave it out");
   }
   function integer(st, value) {
-    if (value < MIN_INTEGER || value > MAX_INTEGER) {
-      fail(st, `${pathOf(st, st.frame)} is an integer beyond 64 bits; ${st.verb} it as a string`);
-    }
-    const text = `${value}`;
-    grow(st, text.length);
-    return text;
+    grow(st, 1);
+    if (value >= MIN_INTEGER && value <= MAX_INTEGER) return `${value}`;
+    return fail(st, `${pathOf(st, st.frame)} is an integer beyond 64 bits; ${st.verb} it as a string`);
   }
   const isDigits = (text) => {
     for (let i = StringCharCodeAt(text, 0) === 45 ? 1 : 0; i < text.length; i++) {
@@ -105,7 +92,6 @@
     }
     return text.length > 0;
   };
-
   // The text of a value, or undefined for what JSON leaves out of an object.
   function write(st, value) {
     switch (typeof value) {
@@ -194,24 +180,16 @@
     return builtin(st, value, type);
   }
   function builtin(st, value, type) {
-    switch (type) {
-      case "Date":
-        if (DateGetTime(value) !== DateGetTime(value)) refuse(st, "an invalid Date", "a valid one or null");
-        return string(st, DateToISOString(value));
-      case "Number": return number(st, NumberValueOf(value));
-      case "String": return string(st, StringValueOf(value));
-      case "Boolean": return write(st, BooleanValueOf(value));
-      case "BigInt": return integer(st, BigIntValueOf(value));
-      case "Promise":
-        return fail(st, `${pathOf(st, st.frame)} is a promise: await it first`);
+    if (type === "Promise") fail(st, `${pathOf(st, st.frame)} is a promise: await it first`);
+    if (type === "Date") {
+      if (DateGetTime(value) !== DateGetTime(value)) refuse(st, "an invalid Date", "a valid one or null");
+      return string(st, DateToISOString(value));
     }
-    const known = FIXES[type];
-    if (known !== undefined) {
-      const bar = rt.StringIndexOf(known, "|");
-      refuse(st, rt.StringSlice(known, 0, bar), rt.StringSlice(known, bar + 1));
-    }
-    const name = rt.classNameOf(value);
-    refuse(st, name === "" || name === "Object" ? "an object that inherits from another one"
+    const plain = unbox(type, value), known = FIXES[type];
+    if (plain !== undefined && type !== "Symbol") return write(st, plain);
+    if (known !== undefined) refuse(st, known[0], known[1]);
+    const name = classNameOf(value);
+    return refuse(st, name === "" || name === "Object" ? "an object that inherits from another one"
       : `an instance of ${name}`, "a plain object, such as {...it}");
   }
   function raw(st, text) {
@@ -239,7 +217,6 @@
     return text === undefined ? ["none", ""] : ["json", text];
   };
   // JSON.stringify in the program keeps the digits of a BigInt (CM-15).
-  define(BigInt.prototype, "toJSON", { toJSON() {
-    return JSONRawJSON(BigIntToString(this));
-  } }.toJSON);
+  const { BigIntToString, JSONRawJSON } = rt;
+  rt.define(BigInt.prototype, "toJSON", { toJSON() { return JSONRawJSON(BigIntToString(this)); } }.toJSON);
 })();

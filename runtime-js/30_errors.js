@@ -5,12 +5,12 @@
   "use strict";
   const rt = globalThis.__rt;
   const { ArrayIsArray, Error, ErrorCaptureStackTrace, ReflectGet, StringEndsWith, StringSlice } = rt;
-  const { TypeError, classNameOf, cut, define, framesOf, inspect, peek, quote, stackOf } = rt;
+  const { TypeError, cut, define, errorHeader, framesOf, headerOf, inspect, peek, quote, stackOf } = rt;
   const { classOf } = rt.native;
   const MAX_TEXT = 64 * 1024, MAX_BRIEF = 1000, MAX_CAUSES = 3, MAX_INNER = 5;
 
   class ToolCallError extends Error {
-    #fromHost = false;
+    #call = null; // {tool, code} as JSON, for an error that the host made
     constructor(toolName, code, message, details) {
       super(message === undefined ? "" : `${message}`);
       define(this, "name", "ToolCallError");
@@ -21,44 +21,32 @@
     static {
       rt.toolCallError = (toolName, code, message, details, site) => {
         const error = new ToolCallError(toolName, code, message, details);
-        error.#fromHost = true;
+        error.#call = `{"tool":${quote(toolName)},"code":${quote(code)}}`;
         define(error, "stack", `ToolCallError: ${message}${framesOf(stackOf(site))}`);
         return error;
       };
-      // Only errors that the host made count as failed calls; a program can throw look-alikes.
-      rt.isToolCallError = (value) => #fromHost in value && value.#fromHost;
+      // A program can throw look-alikes, or change the fields: neither is reported as a failed call.
+      rt.failedCall = (value) => (#call in value ? value.#call : null);
     }
   }
 
-  const CODES = { __proto__: null, InvalidCharacterError: 5, AbortError: 20, QuotaExceededError: 22,
-    TimeoutError: 23, DataCloneError: 25 };
   class DOMException extends Error {
     constructor(message = "", name = "Error") {
       super(`${message}`);
       define(this, "name", `${name}`);
-      define(this, "code", CODES[`${name}`] ?? 0);
     }
   }
-
   // A property of a thrown value, by its getter if it has one (asked once), never through a proxy.
   function ask(object, key) {
     const plain = peek(object, key);
     if (plain !== undefined) return plain;
     try { return classOf(object) === "Proxy" ? undefined : ReflectGet(object, key); } catch { return undefined; }
   }
-  function header(error) {
-    let name = ask(error, "name");
-    const message = ask(error, "message");
-    if (typeof name !== "string") name = "Error";
-    if (name === "Error") name = classNameOf(error) || name;
-    return { name: cut(name, 200), message: typeof message === "string" ? cut(message, MAX_TEXT) : "" };
-  }
   const isError = (value) => rt.isObject(value) && classOf(value) === "Error";
   function brief(value) {
     try {
       if (!isError(value)) return cut(typeof value === "string" ? value : inspect(value), MAX_BRIEF);
-      const { name, message } = header(value);
-      return cut(message === "" ? name : `${name}: ${message}`, MAX_BRIEF);
+      return cut(errorHeader(value, ask), MAX_BRIEF);
     } catch {
       return "a value that cannot be shown";
     }
@@ -93,17 +81,13 @@
       if (!isError(thrown)) {
         message = `thrown value is not an Error: ${cut(inspect(thrown), MAX_BRIEF * 2)}`;
       } else {
-        const found = header(thrown), end = " is not defined";
-        name = found.name, message = found.message;
+        const found = headerOf(thrown, ask), end = " is not defined";
+        name = cut(found.name, 200), message = cut(found.message, MAX_TEXT);
         stack = cut(framesOf(stackOf(thrown)), MAX_TEXT);
         if (name === "ReferenceError" && message.length < 300 && StringEndsWith(message, end)) {
           missing = quote(StringSlice(message, 0, message.length - end.length));
         }
-        if (rt.isToolCallError(thrown)) {
-          const tool = peek(thrown, "toolName"), code = peek(thrown, "code");
-          toolCall = `{"tool":${quote(typeof tool === "string" ? cut(tool, 200) : "")},` +
-            `"code":${quote(typeof code === "string" ? cut(code, 200) : "")}}`;
-        }
+        toolCall = rt.failedCall(thrown) ?? toolCall;
         message += context(thrown);
       }
     } catch {
@@ -113,7 +97,6 @@
     return `{"name":${quote(name)},"message":${quote(message)},"stack":${quote(StringSlice(stack, 1))},` +
       `"toolCall":${toolCall},"missing":${missing}}`;
   };
-
   // A TypeError of ours whose stack begins at the caller of `entrance`.
   rt.typeError = (message, entrance) => {
     const error = new TypeError(message);
@@ -124,7 +107,6 @@
   rt.DOMException = DOMException;
   rt.globals.ToolCallError = ToolCallError;
   rt.globals.DOMException = DOMException;
-
   // V8 hands call sites to this hook; inert, it can neither see our frames nor break a report.
   Object.defineProperty(globalThis.Error, "prepareStackTrace", {
     get: () => undefined, set: () => undefined, enumerable: false, configurable: false,

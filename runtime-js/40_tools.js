@@ -6,47 +6,38 @@
   const rt = globalThis.__rt;
   const { ArrayIsArray, ArrayPrototype, BigIntOf, ErrorCaptureStackTrace, JSONParse, ObjectFreeze } = rt;
   const { ObjectHasOwn, ObjectPrototype, Promise, Proxy, ReflectDeleteProperty, ReflectGetPrototypeOf } = rt;
-  const { StringCharCodeAt, StringIndexOf, StringSlice, StringToLowerCase, cut, define, isIdentifier } = rt;
-  const { normalise, own, quote, typeError, walk } = rt;
-  const { submit } = rt.native;
+  const { cut, define, isIdentifier, normalise, own, quote, typeError, walk } = rt;
+  const { nearest, submit } = rt.native;
   const MAX_SAFE = 9007199254740991;
 
-  const names = rt.list(), calls = rt.list(), functions = rt.list(); // by tool index
+  let list = []; // of {name, call}, as the host gave it
+  const functions = rt.list(); // by index in the list
   const indexes = { __proto__: null }, hidden = { __proto__: null }; // by name
   let maxArgBytes = 1024 * 1024;
   const pending = { __proto__: null }; // number of the call -> its resolvers and call site
-
   // ---- calling ----
-  function kindOf(value) {
-    if (value === null) return "null";
-    if (typeof value === "object") return "an array";
-    return `a ${typeof value}`;
-  }
-  function wrongArguments(index, given) {
-    if (names[index] === "then" && given.length === 2 && typeof given[0] === "function") {
-      return `tools is not a promise: await one call, for example ${calls[index]}`;
+  const isOne = (args) => typeof args === "object" && args !== null && !ArrayIsArray(args);
+  function wrongArguments({ name, call }, given) {
+    const first = given[0], others = given.length > 1 ? ` and ${given.length - 1} more` : "";
+    if (name === "then" && typeof first === "function") {
+      return `tools is not a promise: await one call, for example ${call}`;
     }
-    const first = given[0], others = given.length - 1;
-    const isOne = typeof first === "object" && first !== null && !ArrayIsArray(first);
-    const what = isOne ? `an object and ${others} more` : kindOf(first) + (others > 0 ? ` and ${others} more` : "");
-    return `arguments are one object: ${calls[index]} (given ${what})`;
+    const kind = first === null ? "null" : isOne(first) ? "an object"
+      : typeof first === "object" ? "an array" : `a ${typeof first}`;
+    return `arguments are one object: ${call} (given ${kind}${others})`;
   }
   function makeTool(index) {
+    const tool = list[index];
     const call = (...given) => {
       const args = given.length === 0 ? undefined : given[0];
       let text = "{}";
-      if (given.length > 1 || (args !== undefined
-        && (typeof args !== "object" || args === null || ArrayIsArray(args)))) {
-        throw typeError(wrongArguments(index, given), call);
-      }
+      if (given.length > 1 || (args !== undefined && !isOne(args))) throw typeError(wrongArguments(tool, given), call);
       if (args !== undefined) {
         const st = walk("args", "pass", maxArgBytes);
         text = normalise(st, args);
         if (st.problem !== "") throw typeError(st.problem, call);
         // A toJSON or a boxed value may have made something else of it.
-        if (text === undefined || StringCharCodeAt(text, 0) !== 123) {
-          throw typeError(`arguments are one object: ${calls[index]}`, call);
-        }
+        if (text === undefined || text[0] !== "{") throw typeError(`arguments are one object: ${tool.call}`, call);
       }
       const entry = { resolve: undefined, reject: undefined, site: { __proto__: null } };
       // Kept unformatted; only a call that fails pays for its stack.
@@ -55,11 +46,10 @@
       pending[submit(index, text)] = entry;
       return promise;
     };
-    define(call, "name", names[index]);
+    define(call, "name", tool.name);
     return ObjectFreeze(call);
   }
   const toolAt = (index) => functions[index] ?? (functions[index] = makeTool(index));
-
   // ---- settling ----
   // An integer that a number would round arrives as a BigInt (CM-15).
   const revive = (key, value, context) => (typeof value === "number" && (value > MAX_SAFE || value < -MAX_SAFE)
@@ -84,68 +74,20 @@
     entry.reject(rt.toolCallError(own(value, "tool"), own(value, "code"), own(value, "message"),
       own(value, "details"), entry.site));
   };
-
   // ---- names that are not there ----
   const spell = (name) => (isIdentifier(name) ? `tools.${name}` : `tools[${quote(cut(name, 80))}]`);
-  // Lower case without separators, short enough for the distance below.
-  function plainName(name) {
-    const lower = StringToLowerCase(cut(name, 64));
-    let out = "";
-    for (let i = 0; i < lower.length; i++) {
-      const c = StringCharCodeAt(lower, i);
-      if (c !== 95 && c !== 45 && c !== 46 && c !== 32 && c !== 47) out += lower[i];
-    }
-    return out;
-  }
-  // Edit distance, or `max` + 1 as soon as it must be larger.
-  function distance(a, b, max) {
-    if (a.length - b.length > max || b.length - a.length > max) return max + 1;
-    let row = { __proto__: null };
-    for (let j = 0; j <= b.length; j++) row[j] = j;
-    for (let i = 1; i <= a.length; i++) {
-      let diagonal = row[0], best = row[0] = i;
-      for (let j = 1; j <= b.length; j++) {
-        const swap = diagonal + (StringCharCodeAt(a, i - 1) === StringCharCodeAt(b, j - 1) ? 0 : 1);
-        diagonal = row[j];
-        const step = 1 + (row[j] < row[j - 1] ? row[j] : row[j - 1]);
-        row[j] = swap < step ? swap : step;
-        if (row[j] < best) best = row[j];
-      }
-      if (best > max) return max + 1;
-    }
-    return row[b.length];
-  }
-  function nearest(name) {
-    const wanted = plainName(name), max = wanted.length < 6 ? 2 : 3;
-    const best = rt.list(); // up to three of {score, index}, best first
-    for (let index = 0; index < names.length && wanted !== ""; index++) {
-      const have = plainName(names[index]);
-      let score = have === wanted ? 0 : distance(have, wanted, max);
-      if (score > max) {
-        const inside = StringIndexOf(have, wanted) >= 0 || (have.length > 2 && StringIndexOf(wanted, have) >= 0);
-        if (!inside) continue;
-        score = max + 1;
-      } else if (score >= have.length) continue;
-      let at = best.length < 3 ? best.length++ : 3;
-      for (; at > 0 && best[at - 1].score > score; at--) if (at < 3) best[at] = best[at - 1];
-      if (at < 3) best[at] = { score, index };
-    }
-    return best;
-  }
   function missing(name) {
-    const said = spell(name);
-    if (hidden[name] === true) return `${said} exists but is not visible to this program`;
-    const found = nearest(name);
+    if (hidden[name] === true) return `${spell(name)} exists but is not visible to this program`;
+    const best = nearest(cut(name, 100)); // up to three names, best first
     let text = `there is no tool ${quote(cut(name, 80))}`;
-    for (let i = 0; i < found.length; i++) {
-      text += (i === 0 ? "; did you mean " : i + 1 === found.length ? " or " : ", ") + spell(names[found[i].index]);
+    for (let i = 0; i < best.length; i++) {
+      text += (i === 0 ? "; did you mean " : i + 1 === best.length ? " or " : ", ") + spell(best[i]);
     }
-    if (found.length > 0) return `${text}?`;
-    if (names.length === 0) return `${text}; this program has no tools`;
-    for (let i = 0; i < names.length && i < 10; i++) text += (i === 0 ? "; there are " : ", ") + spell(names[i]);
-    return text + (names.length > 10 ? ` and ${names.length - 10} more` : "");
+    if (best.length > 0) return `${text}?`;
+    if (list.length === 0) return `${text}; this program has no tools`;
+    for (let i = 0; i < list.length && i < 10; i++) text += (i === 0 ? "; there are " : ", ") + spell(list[i].name);
+    return text + (list.length > 10 ? ` and ${list.length - 10} more` : "");
   }
-
   // ---- the object ----
   const target = { __proto__: null };
   let filled = false;
@@ -153,7 +95,7 @@
   function fill() {
     if (!filled) {
       filled = true;
-      for (let i = 0; i < names.length; i++) define(target, names[i], toolAt(i), true);
+      for (let i = 0; i < list.length; i++) define(target, list[i].name, toolAt(i), true);
       ObjectFreeze(target);
     }
     return target;
@@ -186,15 +128,15 @@
   rt.globals.tools = new Proxy(target, handler);
 
   rt.entry.begin = (toolsJson) => {
-    const options = JSONParse(toolsJson), list = own(options, "tools"), out = own(options, "hidden");
-    for (let i = 0; list !== undefined && i < list.length; i++) {
-      const name = own(list[i], "name"), call = own(list[i], "call");
-      names[i] = name;
-      calls[i] = call ?? `await ${spell(name)}({...})`;
-      indexes[name] = i;
+    rt.captureLate();
+    rt.seal();
+    const options = JSONParse(toolsJson), out = own(options, "hidden") ?? [];
+    list = own(options, "tools") ?? list;
+    for (let i = 0; i < list.length; i++) {
+      indexes[list[i].name] = i;
+      list[i].call ??= `await ${spell(list[i].name)}({...})`;
     }
-    names.length = list === undefined ? 0 : list.length;
-    for (let i = 0; out !== undefined && i < out.length; i++) hidden[out[i]] = true;
+    for (let i = 0; i < out.length; i++) hidden[out[i]] = true;
     maxArgBytes = own(options, "maxArgBytes") ?? maxArgBytes;
   };
 })();

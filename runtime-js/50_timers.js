@@ -24,11 +24,6 @@
     timers[id] = { run, delay, args, repeat };
     return id;
   }
-  function clear(id) {
-    if (typeof id !== "number" || timers[id] === undefined) return;
-    delete timers[id];
-    disarm(id);
-  }
   rt.entry.fire = (id) => {
     const timer = timers[id];
     if (timer === undefined) return;
@@ -38,11 +33,10 @@
   };
   // Awaiting a primitive runs the rest as a microtask without asking any promise method; what `run`
   // throws becomes an unhandled rejection, which fails the run.
-  const later = async (run) => {
+  rt.later = async (run) => {
     await undefined;
     run();
   };
-  rt.later = (run) => { later(run); };
   rt.startTimer = (run, ms) => start(run, delayOf(ms, 0), [], false);
 
   globals.setTimeout = function setTimeout(run, ms, ...args) {
@@ -51,9 +45,12 @@
   globals.setInterval = function setInterval(run, ms, ...args) {
     return start(callback(run, "setInterval", setInterval), delayOf(ms, 1), args, true);
   };
-  globals.clearTimeout = function clearTimeout(id) { clear(id); };
-  globals.clearInterval = function clearInterval(id) { clear(id); };
+  globals.clearInterval = globals.clearTimeout = function clearTimeout(id) {
+    if (typeof id !== "number" || timers[id] === undefined) return;
+    delete timers[id];
+    disarm(id);
+  };
   globals.queueMicrotask = function queueMicrotask(run) {
-    later(callback(run, "queueMicrotask", queueMicrotask));
+    rt.later(callback(run, "queueMicrotask", queueMicrotask));
   };
 })();

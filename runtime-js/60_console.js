@@ -11,9 +11,7 @@
   let indent = "";
   const counts = { __proto__: null }, times = { __proto__: null };
 
-  function put(level, text) {
-    log(level, indent === "" ? text : indent + replaceEach(text, "\n", `\n${indent}`));
-  }
+  const put = (level, text) => log(level, indent === "" ? text : indent + replaceEach(text, "\n", `\n${indent}`));
   const labelOf = (label) => (label === undefined ? "default"
     : typeof label === "string" ? label : inspect(label));
   function elapsed(label, rest, end) {
@@ -32,7 +30,6 @@
     if (depth === null || depth > MAX_DIR_DEPTH) depth = MAX_DIR_DEPTH;
     put("log", inspect(value, typeof depth === "number" ? depth : undefined));
   }
-
   // The entries of a list, Map or plain object, as {key, value}; undefined for anything else.
   function entriesOf(value, most) {
     const type = rt.isObject(value) && typeof value !== "function" ? classOf(value) : "none", out = list();

@@ -4,12 +4,11 @@
 (function () {
   "use strict";
   const rt = globalThis.__rt;
-  const { DOMException, StringCharCodeAt, StringEndsWith, StringFromCharCode, StringSlice } = rt;
-  const { StringToUpperCase, TypeError, Uint8Array, Uint8ArrayFromBase64, globals, isObject } = rt;
-  const { TypedArrayGetBuffer, TypedArrayGetByteLength, TypedArrayGetByteOffset, TypedArraySet } = rt;
+  const { DOMException, StringCharCodeAt, StringEndsWith, StringFromCharCode, StringIndexOf } = rt;
+  const { StringToUpperCase, TypeError, Uint8Array, globals, isObject } = rt;
+  const { TypedArrayGetBuffer, TypedArrayGetByteLength, TypedArrayGetByteOffset } = rt;
   const { classOf, clone, decode, digest, encoding, now, random, utf8Encode } = rt.native;
   const MAX_RANDOM = 65536;
-
   // The bytes behind an ArrayBuffer or a view, without copying.
   function bytesOf(source, what) {
     switch (isObject(source) ? classOf(source) : "") {
@@ -25,22 +24,7 @@
   class TextEncoder {
     get encoding() { return "utf-8"; }
     encode(text = "") { return utf8Encode(`${text}`); }
-    encodeInto(text, target) {
-      const source = `${text}`, room = bytesOf(target, "encodeInto");
-      const size = TypedArrayGetByteLength(room);
-      let read = 0, written = 0;
-      while (read < source.length) {
-        const point = rt.StringCodePointAt(source, read);
-        const need = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
-        if (written + need > size) break;
-        written += need;
-        read += need === 4 ? 2 : 1;
-      }
-      TypedArraySet(room, utf8Encode(StringSlice(source, 0, read)), 0);
-      return { read, written };
-    }
   }
-
   class TextDecoder {
     #name; #fatal; #ignoreBOM;
     constructor(label = "utf-8", options = undefined) {
@@ -55,7 +39,7 @@
     get ignoreBOM() { return this.#ignoreBOM; }
     decode(input = undefined, options = undefined) {
       // There is no stream here that would hand out text in pieces.
-      if (rt.isObject(options) && options.stream) throw new TypeError("decode takes all the bytes at once, not a stream");
+      if (rt.isObject(options) && options.stream) throw new TypeError("decode takes all bytes at once, not a stream");
       const bytes = input === undefined ? new Uint8Array(0) : bytesOf(input, "decode");
       const text = decode(bytes, this.#name, this.#fatal, this.#ignoreBOM);
       if (text === undefined) throw new TypeError(`the data is not valid ${this.#name}`);
@@ -77,7 +61,7 @@
   };
   globals.atob = function atob(data) {
     let bytes;
-    try { bytes = Uint8ArrayFromBase64(`${data}`); } catch {
+    try { bytes = rt.Uint8ArrayFromBase64(`${data}`); } catch {
       throw new DOMException("atob was given text that is not base64", "InvalidCharacterError");
     }
     let text = "";
@@ -98,11 +82,10 @@
 
   const HEX = "0123456789abcdef";
   const DIGESTS = { __proto__: null, "SHA-1": true, "SHA-256": true, "SHA-384": true, "SHA-512": true };
-  const INTEGERS = { __proto__: null, Int8Array: true, Uint8Array: true, Uint8ClampedArray: true, Int16Array: true,
-    Uint16Array: true, Int32Array: true, Uint32Array: true, BigInt64Array: true, BigUint64Array: true };
   globals.crypto = {
     getRandomValues: (array) => {
-      if (!isObject(array) || classOf(array) !== "TypedArray" || INTEGERS[rt.TypedArrayGetTag(array)] !== true) {
+      const kind = isObject(array) && classOf(array) === "TypedArray" ? rt.TypedArrayGetTag(array) : "";
+      if (kind === "" || StringIndexOf(kind, "Float") === 0) {
         throw new DOMException("getRandomValues takes an integer typed array", "TypeMismatchError");
       }
       const bytes = bytesOf(array, "getRandomValues");

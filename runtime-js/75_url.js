@@ -3,10 +3,9 @@
 (function () {
   "use strict";
   const rt = globalThis.__rt;
-  const { ReflectApply, StringSlice, StringToWellFormed, TypeError, append, cut, inspect, list, quote } = rt;
+  const { StringSlice, StringToWellFormed, TypeError, append, cut, inspect, list, quote } = rt;
   const { queryParse, queryText, url, urlSet } = rt.native;
-  const PARTS = ["href", "protocol", "username", "password", "host", "hostname", "port", "pathname", "search",
-    "hash", "origin"];
+  const PARTS = "href protocol username password host hostname port pathname search hash origin".split(" ");
   const SEARCH = 8;
   const textOf = (value) => StringToWellFormed(`${value}`);
   const optional = (value) => (value === undefined ? undefined : `${value}`);
@@ -14,7 +13,7 @@
   let reload; // (params, text): takes the list from a query string
 
   class URLSearchParams {
-    #items = list(); // of {key, value}
+    #flat = list(); // names and values in turn
     #update = null;
     constructor(init = undefined) {
       if (init === undefined || init === null) return;
@@ -24,55 +23,49 @@
       } else if (init[Symbol.iterator] !== undefined) {
         // An iterable of pairs is the program's own object, walked as the language says.
         for (const pair of init) {
-          const both = list();
-          for (const item of pair) both[both.length++] = item;
-          if (both.length !== 2) throw new TypeError("URLSearchParams takes pairs of a name and a value");
-          this.#push(both[0], both[1]);
+          const before = this.#flat.length;
+          for (const item of pair) this.#push(item);
+          if (this.#flat.length !== before + 2) throw new TypeError("URLSearchParams takes [name, value] pairs");
         }
       } else {
         const keys = rt.ObjectKeys(init);
-        for (let i = 0; i < keys.length; i++) this.#push(keys[i], init[keys[i]]);
+        for (let i = 0; i < keys.length; i++) this.#push(keys[i]), this.#push(init[keys[i]]);
       }
     }
-    #push(key, value) { this.#items[this.#items.length++] = { key: textOf(key), value: textOf(value) }; }
+    #push(value) { this.#flat[this.#flat.length++] = textOf(value); }
     #parse(text) {
-      const flat = queryParse(text); // names and values in turn
-      this.#items = list();
-      for (let i = 0; i < flat.length; i += 2) this.#push(flat[i], flat[i + 1]);
+      const found = queryParse(text);
+      this.#flat = list();
+      for (let i = 0; i < found.length; i++) this.#push(found[i]);
     }
-    #keep(test) {
-      const kept = list();
-      for (let i = 0; i < this.#items.length; i++) if (test(this.#items[i])) kept[kept.length++] = this.#items[i];
-      this.#items = kept;
-    }
-    #text() {
-      const flat = [];
-      for (let i = 0; i < this.#items.length; i++) {
-        append(flat, this.#items[i].key);
-        append(flat, this.#items[i].value);
+    // Takes out the pairs for which `test` holds, with the place of the first in the new list.
+    #remove(test) {
+      const old = this.#flat;
+      let first = -1;
+      this.#flat = list();
+      for (let i = 0; i < old.length; i += 2) {
+        if (!test(old[i], old[i + 1])) this.#push(old[i]), this.#push(old[i + 1]);
+        else if (first < 0) first = this.#flat.length;
       }
-      return queryText(flat);
+      return first;
     }
-    #changed() { if (this.#update !== null) this.#update(this.#text()); }
+    #changed() { if (this.#update !== null) this.#update(queryText(this.#flat)); }
     #all(key) {
       const name = textOf(key), out = [];
-      for (let i = 0; i < this.#items.length; i++) if (this.#items[i].key === name) append(out, this.#items[i].value);
+      for (let i = 0; i < this.#flat.length; i += 2) if (this.#flat[i] === name) append(out, this.#flat[i + 1]);
       return out;
     }
-    get size() { return this.#items.length; }
+    get size() { return this.#flat.length / 2; }
     append(key, value) {
-      this.#push(key, value);
+      this.#push(key), this.#push(value);
       this.#changed();
     }
     delete(key, value = undefined) {
       const name = textOf(key), only = optional(value);
-      this.#keep((item) => item.key !== name || (only !== undefined && item.value !== only));
+      this.#remove((k, v) => k === name && (only === undefined || v === only));
       this.#changed();
     }
-    get(key) {
-      const all = this.#all(key);
-      return all.length > 0 ? all[0] : null;
-    }
+    get(key) { return rt.own(this.#all(key), 0) ?? null; }
     getAll(key) { return this.#all(key); }
     has(key, value = undefined) {
       const all = this.#all(key), only = optional(value);
@@ -80,40 +73,27 @@
       return false;
     }
     set(key, value) {
-      const name = textOf(key), text = textOf(value);
-      let found = false;
-      this.#keep((item) => {
-        if (item.key !== name) return true;
-        if (found) return false;
-        item.value = text;
-        return found = true;
-      });
-      if (!found) this.#push(name, text);
-      this.#changed();
-    }
-    sort() { // by insertion, which is stable
-      const items = this.#items;
-      for (let i = 1, at; i < items.length; i++) {
-        const item = items[i];
-        for (at = i; at > 0 && items[at - 1].key > item.key; at--) items[at] = items[at - 1];
-        items[at] = item;
-      }
+      const name = textOf(key), text = textOf(value), at = this.#remove((k) => k === name), flat = this.#flat;
+      for (let i = flat.length - 1; at >= 0 && i >= at; i--) flat[i + 2] = flat[i];
+      flat[at < 0 ? flat.length : at] = name;
+      flat[(at < 0 ? flat.length : at) + 1] = text;
+      flat.length += 2;
       this.#changed();
     }
     forEach(callback, self = undefined) {
-      for (let i = 0; i < this.#items.length; i++) {
-        ReflectApply(callback, self, [this.#items[i].value, this.#items[i].key, this]);
+      for (let i = 0; i < this.#flat.length; i += 2) {
+        rt.ReflectApply(callback, self, [this.#flat[i + 1], this.#flat[i], this]);
       }
     }
-    *entries() { for (let i = 0; i < this.#items.length; i++) yield [this.#items[i].key, this.#items[i].value]; }
-    *keys() { for (let i = 0; i < this.#items.length; i++) yield this.#items[i].key; }
-    *values() { for (let i = 0; i < this.#items.length; i++) yield this.#items[i].value; }
-    toString() { return this.#text(); }
+    *entries() { for (let i = 0; i < this.#flat.length; i += 2) yield [this.#flat[i], this.#flat[i + 1]]; }
+    *keys() { for (let i = 0; i < this.#flat.length; i += 2) yield this.#flat[i]; }
+    *values() { for (let i = 0; i < this.#flat.length; i += 2) yield this.#flat[i + 1]; }
+    toString() { return queryText(this.#flat); }
     static {
       this.prototype[Symbol.iterator] = this.prototype.entries;
       attach = (params, update) => { params.#update = update; };
       reload = (params, text) => params.#parse(text);
-      rt.paramsText = (value) => (#items in value ? `URLSearchParams { ${inspect(value.#text())} }` : undefined);
+      rt.paramsText = (it) => (#flat in it ? `URLSearchParams { ${inspect(queryText(it.#flat))} }` : undefined);
     }
   }
 
@@ -143,14 +123,12 @@
     static {
       for (let i = 0; i < PARTS.length; i++) {
         const name = PARTS[i];
-        Object.defineProperty(URL.prototype, name, {
-          get() { return this.#parts[i]; },
-          set: name === "origin" ? undefined : function (value) {
-            this.#set(name, `${value}`);
-            if (this.#params !== null) reload(this.#params, StringSlice(this.#parts[SEARCH], 1));
-          },
-          enumerable: true, configurable: true,
-        });
+        const set = name === "origin" ? undefined : function (value) {
+          this.#set(name, `${value}`);
+          if (this.#params !== null) reload(this.#params, StringSlice(this.#parts[SEARCH], 1));
+        };
+        Object.defineProperty(URL.prototype, name,
+          { get() { return this.#parts[i]; }, set, enumerable: true, configurable: true });
       }
       rt.urlText = (value) => (#parts in value ? `URL { ${inspect(value.#parts[0])} }` : undefined);
     }

@@ -1,5 +1,4 @@
-// Owns AbortController and AbortSignal, with the one event they have ("abort"), which
-// fires once, so that the option "once" needs no care.
+// Owns AbortController and AbortSignal, with the one event they have ("abort"), which fires once.
 // It must never let a listener that throws keep the others from running.
 (function () {
   "use strict";
@@ -8,18 +7,11 @@
   const INTERNAL = { __proto__: null };
   let abort; // (signal, reason)
 
-  function call(listener, signal, event) {
-    try {
-      ReflectApply(listener, signal, [event]);
-    } catch (error) {
-      rt.later(() => { throw error; });
-    }
-  }
   class AbortSignal {
-    #aborted = false; #reason = undefined; #listeners = list(); #followers = list();
+    #aborted = false; #reason = undefined; #listeners = list();
     onabort = null;
     constructor(token) {
-      if (token !== INTERNAL) throw new TypeError("use new AbortController().signal, AbortSignal.abort() or .timeout(ms)");
+      if (token !== INTERNAL) throw new TypeError("a signal comes from new AbortController().signal");
     }
     get aborted() { return this.#aborted; }
     get reason() { return this.#reason; }
@@ -31,23 +23,27 @@
     }
     removeEventListener(type, listener) { if (type === "abort") this.#drop(listener); }
     #drop(listener) {
-      const kept = list();
-      for (let i = 0; i < this.#listeners.length; i++) {
-        if (this.#listeners[i] !== listener) kept[kept.length++] = this.#listeners[i];
+      const old = this.#listeners;
+      this.#listeners = list();
+      for (let i = 0; i < old.length; i++) {
+        if (old[i] !== listener) this.#listeners[this.#listeners.length++] = old[i];
       }
-      this.#listeners = kept;
     }
     #abort(reason) {
       if (this.#aborted) return;
       this.#aborted = true;
       this.#reason = reason === undefined ? new DOMException("This operation was aborted", "AbortError") : reason;
       const event = { type: "abort", target: this, currentTarget: this };
-      const listeners = this.#listeners, followers = this.#followers, own = rt.peek(this, "onabort");
+      const listeners = this.#listeners, own = rt.peek(this, "onabort");
       this.#listeners = list();
-      this.#followers = list();
-      if (typeof own === "function") call(own, this, event);
-      for (let i = 0; i < listeners.length; i++) call(listeners[i], this, event);
-      for (let i = 0; i < followers.length; i++) followers[i].#abort(this.#reason);
+      if (typeof own === "function") listeners[listeners.length++] = own;
+      for (let i = 0; i < listeners.length; i++) {
+        try {
+          ReflectApply(listeners[i], this, [event]);
+        } catch (error) {
+          rt.later(() => { throw error; });
+        }
+      }
     }
     static abort(reason = undefined) {
       const signal = new AbortSignal(INTERNAL);
@@ -59,19 +55,9 @@
       rt.startTimer(() => signal.#abort(new DOMException("The operation timed out", "TimeoutError")), ms);
       return signal;
     }
-    // The list of signals is the program's own iterable, walked as the language says.
-    static any(signals) {
-      const signal = new AbortSignal(INTERNAL);
-      for (const source of signals) {
-        if (!rt.isObject(source) || !(#followers in source)) throw new TypeError("AbortSignal.any takes signals");
-        if (source.#aborted) signal.#abort(source.#reason);
-        else source.#followers[source.#followers.length++] = signal;
-      }
-      return signal;
-    }
     static {
       abort = (signal, reason) => signal.#abort(reason);
-      rt.signalText = (value) => (#followers in value ? `AbortSignal { aborted: ${value.#aborted} }` : undefined);
+      rt.signalText = (value) => (#listeners in value ? `AbortSignal { aborted: ${value.#aborted} }` : undefined);
     }
   }
   class AbortController {

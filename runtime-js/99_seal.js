@@ -13,14 +13,23 @@
     "undefined unescape";
   const allowed = { __proto__: null };
   for (const name of ECMASCRIPT.split(" ")) allowed[name] = true;
-  for (const key of Reflect.ownKeys(globalThis)) {
-    if (allowed[key] !== true && !Reflect.deleteProperty(globalThis, key)) {
-      throw new Error(`the global ${String(key)} cannot be removed`);
+  const { ReflectDeleteProperty, ReflectOwnKeys } = rt;
+  // Run by `entry.begin`, since the engine adds globals after the snapshot, and looks for some of those
+  // that must go (Atomics) while it does.
+  rt.seal = () => {
+    const keys = ReflectOwnKeys(globalThis);
+    for (let i = 0; i < keys.length; i++) {
+      if (allowed[keys[i]] !== true && !ReflectDeleteProperty(globalThis, keys[i])) {
+        throw new rt.TypeError(`a global that is not allowed cannot be removed: ${rt.inspect(keys[i])}`);
+      }
     }
-  }
+  };
+  delete globalThis.__native;
+  delete globalThis.__rt;
   for (const name of Object.keys(rt.globals)) {
     const value = rt.globals[name];
     rt.define(globalThis, name, value);
+    allowed[name] = true;
     // Our classes and their prototypes cannot be changed; `console` may be replaced by a program, and
     // `tools` is read-only by itself.
     if (typeof value === "function") Object.freeze(value);

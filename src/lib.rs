@@ -10,6 +10,9 @@ pub mod builtin;
 pub mod clock;
 pub mod codemode;
 pub mod content;
+#[cfg(feature = "engine")]
+pub mod engine;
+pub mod host;
 pub mod ids;
 pub mod json;
 pub mod ledger;

@@ -95,7 +95,10 @@ pub fn member_access(name: &str) -> String {
 fn is_identifier(name: &str) -> bool {
     !name.is_empty()
         && name.chars().enumerate().all(|(index, letter)| {
-            letter == '_' || letter == '$' || letter.is_ascii_alphabetic() || (index > 0 && letter.is_ascii_digit())
+            letter == '_'
+                || letter == '$'
+                || letter.is_ascii_alphabetic()
+                || (index > 0 && letter.is_ascii_digit())
         })
 }
 

@@ -8,7 +8,9 @@ pub mod lane;
 mod notes;
 pub mod program;
 mod run;
+mod run_code;
 mod runtime;
 
 pub use run::{ProgramRun, ProgramRunner};
+pub use run_code::{RunCodeSettings, SessionLedgers, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};

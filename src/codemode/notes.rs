@@ -34,9 +34,14 @@ fn not_awaited(calls: &[SubCallReport]) -> Option<String> {
     if left.is_empty() {
         return None;
     }
-    let named: Vec<_> = left.iter().take(NAMED).map(|call| format!("{} ({})", call.tool, describe(call))).collect();
+    let named: Vec<_> =
+        left.iter().take(NAMED).map(|call| format!("{} ({})", call.tool, describe(call))).collect();
     let more = if left.len() > NAMED { format!(", and {} more", left.len() - NAMED) } else { String::new() };
-    let (count, verb) = if left.len() == 1 { ("1 tool call was".to_owned(), "it") } else { (format!("{} tool calls were", left.len()), "them") };
+    let (count, verb) = if left.len() == 1 {
+        ("1 tool call was".to_owned(), "it")
+    } else {
+        (format!("{} tool calls were", left.len()), "them")
+    };
     Some(format!(
         "{count} not awaited when the program ended: {}{more}. Write `await` before the call, or await {verb} with \
          Promise.all",

@@ -14,7 +14,9 @@ use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot};
 use crate::codemode::notes;
-use crate::codemode::program::{self, PreparedProgram, ProgramError, ProgramErrorKind, ProgramLimits, ToolHints};
+use crate::codemode::program::{
+    self, PreparedProgram, ProgramError, ProgramErrorKind, ProgramLimits, ToolHints,
+};
 use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId};
 use crate::ledger::{Ledger, RunEnd, RunStart};
@@ -59,7 +61,10 @@ pub struct ProgramRun {
 
 impl fmt::Debug for ProgramRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProgramRun").field("call", &self.call).field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("ProgramRun")
+            .field("call", &self.call)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 
@@ -128,7 +133,10 @@ impl ProgramRunner {
             let (code, bindings) = (run.code.clone(), Arc::clone(&bindings));
             let preparing = tokio::task::spawn_blocking(move || prepare_program(&code, &limits, &bindings));
             preparing.await.unwrap_or_else(|_| {
-                Err(RunFailure::new(RunFailureKind::Syntax, "the program could not be prepared: the parser gave up"))
+                Err(RunFailure::new(
+                    RunFailureKind::Syntax,
+                    "the program could not be prepared: the parser gave up",
+                ))
             })
         };
         Ok((Arc::new(prepared?), bindings))
@@ -150,7 +158,12 @@ impl ProgramRunner {
         bindings
     }
 
-    async fn execute(&self, run: &ProgramRun, program: Arc<PreparedProgram>, bindings: Arc<Bindings>) -> RunOutcome {
+    async fn execute(
+        &self,
+        run: &ProgramRun,
+        program: Arc<PreparedProgram>,
+        bindings: Arc<Bindings>,
+    ) -> RunOutcome {
         let root = LaneRoot {
             parent: run.call.clone(),
             root: run.parent.as_ref().map_or_else(|| run.call.clone(), |token| token.root().clone()),
@@ -181,7 +194,11 @@ impl ProgramRunner {
     }
 }
 
-fn prepare_program(code: &str, limits: &ProgramLimits, bindings: &Bindings) -> Result<PreparedProgram, RunFailure> {
+fn prepare_program(
+    code: &str,
+    limits: &ProgramLimits,
+    bindings: &Bindings,
+) -> Result<PreparedProgram, RunFailure> {
     let names: Vec<_> = bindings.names().iter().map(crate::ids::ToolName::as_str).collect();
     program::prepare(code, limits, &ToolHints { names: &names }).map_err(syntax_failure)
 }
@@ -220,7 +237,16 @@ fn failed_before_start(failure: RunFailure) -> RunOutcome {
 fn assemble(program: &PreparedProgram, report: RunReport) -> RunOutcome {
     let RunReport { result, logs, notes: engine_notes, lane, busy } = report;
     let notes = notes::collect(program, &result, &logs, &lane, engine_notes);
-    let LaneReport { sub_calls, deferred, concludes_turn, blocks, started, failed, peak_parallel } = lane;
+    let LaneReport {
+        sub_calls,
+        deferred,
+        concludes_turn,
+        blocks,
+        blocks_left_out: _,
+        started,
+        failed,
+        peak_parallel,
+    } = lane;
     let stats = RunStats {
         wall_ms: 0,
         busy_ms: millis(busy),

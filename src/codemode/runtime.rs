@@ -80,5 +80,10 @@ pub trait CodeRuntime: Send + Sync + fmt::Debug {
     fn language(&self) -> &'static str;
 
     /// Runs one program to its end.
-    fn run(&self, request: RunRequest, handle: LaneHandle, driver: LaneDriver) -> BoxFuture<'static, RunReport>;
+    fn run(
+        &self,
+        request: RunRequest,
+        handle: LaneHandle,
+        driver: LaneDriver,
+    ) -> BoxFuture<'static, RunReport>;
 }

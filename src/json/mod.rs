@@ -3,10 +3,12 @@
 //! Owns canonical text, digests, the size estimate and depth-safe walks. It never recurses over a value, so
 //! that no depth can overflow the stack (T-8). It calls nobody.
 
+mod big;
 mod canonical;
 mod deep;
 mod size;
 
+pub use big::{MAX_SAFE_INTEGER, has_big_integer};
 pub use canonical::{canonical_text, digest};
 pub use deep::{depth_exceeds, dismantle};
 pub use size::estimated_size;

@@ -111,6 +111,9 @@ impl<'a> Body<'a> {
             Ok(mut success) => {
                 success.deferred = handback.deferred;
                 success.concludes_turn = handback.conclude_turn;
+                if let Some(content) = handback.content {
+                    success.content = content;
+                }
                 *self.lock_normalised() = Some(Arc::clone(&success.value));
                 Ok(success)
             }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
+use crate::content::ContentBlock;
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId};
 use crate::outcome::DeferredContext;
 
@@ -36,6 +37,8 @@ pub struct Handback {
     pub deferred: Vec<DeferredContext>,
     /// Whether the turn is to be concluded.
     pub conclude_turn: bool,
+    /// What a model reads in place of the rendered value; absent: the rendered value.
+    pub content: Option<Vec<ContentBlock>>,
 }
 
 /// What a tool's body gets along with its arguments (T-14). Cloning shares everything.
@@ -108,6 +111,17 @@ impl ToolContext {
     /// Forwards what nested calls deferred (T-15).
     pub fn forward_deferred(&self, deferred: impl IntoIterator<Item = DeferredContext>) {
         self.lock().deferred.extend(deferred);
+    }
+
+    /// Gives the content that a model reads when it is not a function of arguments and value alone, such as the
+    /// blocks of a server. The value is held to its schema all the same; without success it is dropped.
+    pub fn set_content(&self, content: Vec<ContentBlock>) {
+        self.lock().content = Some(content);
+    }
+
+    /// Where progress goes; absent when nobody listens.
+    pub fn progress_sink(&self) -> Option<Arc<dyn ProgressSink>> {
+        self.progress.clone()
     }
 
     /// Takes what was handed back so far.

@@ -1,17 +1,25 @@
 //! Tools from Rust types (T-6, T-18).
 //!
 //! Owns the way from an async function over derived types to a definition. Schemas come from `schemars`, values
-//! through `serde`. It calls the builder.
+//! through `serde`. It never changes a schema itself: [`derived`] does. It calls the builder.
+
+mod derived;
 
 use std::future::Future;
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
+
+use derived::{Use, derived_schema};
 
 use crate::tool::{Tool, ToolBuilder, ToolContext, ToolError, ToolHandler};
 
 /// Starts a tool whose arguments and value are Rust types; finish it with `.handler(body)`.
+///
+/// Doc comments of members and of variants become descriptions. An `Option` of the arguments is a member that
+/// may be left out; `null` is refused like any other wrong type, so that the type stays simple. Arguments are
+/// open to unknown members unless the type has `#[serde(deny_unknown_fields)]`.
 ///
 /// ```
 /// use isolane::tool::{ToolContext, ToolError, tool};
@@ -36,8 +44,8 @@ where
 {
     let builder = Tool::builder(name)
         .description(description)
-        .foreign_parameters(derived_schema::<Args>(true))
-        .foreign_output(derived_schema::<Output>(false));
+        .foreign_parameters(derived_schema::<Args>(Use::Arguments))
+        .foreign_output(derived_schema::<Output>(Use::Value));
     TypedTool { builder, types: std::marker::PhantomData }
 }
 
@@ -100,16 +108,4 @@ where
                 .map_err(|error| ToolError::failed(format!("the tool's value is not JSON: {error}")))
         })
     }
-}
-
-/// The schema that `schemars` derives, without its dialect mark.
-fn derived_schema<T: JsonSchema>(for_input: bool) -> Value {
-    let settings = SchemaSettings::draft2020_12();
-    let settings = if for_input { settings } else { settings.for_serialize() };
-    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    if let Some(members) = schema.as_object_mut() {
-        members.shift_remove("$schema");
-        members.shift_remove("title");
-    }
-    schema
 }

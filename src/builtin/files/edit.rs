@@ -33,7 +33,7 @@ pub struct EditArgs {
 }
 
 /// What `edit` did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EditOutput {
     /// The file, relative to the root.
     pub path: String,

@@ -57,7 +57,7 @@ pub enum FileError {
     /// `write` without `create_dirs` into a directory that does not exist.
     #[error(
         "no such directory: `{missing}`{}; pass `create_dirs: true` to make it",
-        missing_hint(missing, missing, near.as_deref())
+        near.as_deref().map(did_you_mean).unwrap_or_default()
     )]
     MissingParent {
         /// The path as given.
@@ -271,11 +271,15 @@ impl fmt::Display for NearText {
 
 fn missing_hint(path: &str, missing: &str, near: Option<&str>) -> String {
     match near {
-        Some(near) if path == missing => format!("; did you mean `{near}`?"),
+        Some(near) if path == missing => did_you_mean(near),
         Some(near) => format!("; `{missing}` does not exist, did you mean `{near}`?"),
-        None if path == missing => String::new(),
-        None => format!("; `{missing}` does not exist"),
+        None if path == missing => "; use `list` or `glob` to find it".to_owned(),
+        None => format!("; `{missing}` does not exist, use `list` to see what does"),
     }
+}
+
+fn did_you_mean(near: &str) -> String {
+    format!("; did you mean `{near}`?")
 }
 
 fn line_list(lines: &[u64], count: usize) -> String {

@@ -31,7 +31,7 @@ pub struct GlobArgs {
 }
 
 /// Files whose path matches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GlobOutput {
     /// Paths of regular files relative to the root, sorted.
     pub paths: Vec<String>,

@@ -72,7 +72,7 @@ pub enum GrepMode {
 }
 
 /// What a search found.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrepOutput {
     /// The matching lines, sorted by path and line; empty when counting.
     pub matches: Vec<GrepMatch>,
@@ -90,7 +90,7 @@ pub struct GrepOutput {
 }
 
 /// A line that matches.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrepMatch {
     /// File, relative to the root.
     pub path: String,
@@ -112,7 +112,7 @@ pub struct GrepMatch {
 }
 
 /// How many lines of a file match.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileCount {
     /// File, relative to the root.
     pub path: String,
@@ -121,7 +121,7 @@ pub struct FileCount {
 }
 
 /// Files that were not searched, by reason.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrepSkipped {
     /// Not text: a NUL byte was found.
     pub binary: u64,

@@ -29,7 +29,7 @@ pub struct ListArgs {
 }
 
 /// A directory listing.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListOutput {
     /// The entries, sorted by path; a directory comes right before what is in it.
     pub entries: Vec<ListEntry>,
@@ -38,7 +38,7 @@ pub struct ListOutput {
 }
 
 /// One entry of a directory.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListEntry {
     /// Path relative to the root.
     pub path: String,
@@ -46,6 +46,7 @@ pub struct ListEntry {
     pub kind: EntryKind,
     /// Size in bytes; regular files only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64")]
     pub size: Option<u64>,
     /// Set when the name is not UTF-8: `path` then shows U+FFFD for the bytes that are not, and cannot be
     /// opened.

@@ -5,8 +5,8 @@
 //! It must never open anything by a path that the kernel resolves from outside the root, never follow a
 //! symbolic link, and never decide by a check that a later open could invalidate: every file is opened
 //! first, relative to a descriptor, and judged by its own descriptor.
-//! It knows nothing of tool definitions, threads or cancellation tokens: the tool wrappers run these
-//! functions on a blocking thread and pass a closure that says whether to stop.
+//! The functions know nothing of tool definitions, threads or cancellation tokens: `tools` wraps them, runs
+//! them on a blocking thread and passes a closure that says whether to stop.
 
 mod atomic;
 mod beneath;
@@ -24,6 +24,7 @@ mod root;
 mod rules;
 mod sink;
 mod target;
+mod tools;
 mod walk;
 mod write;
 
@@ -39,5 +40,6 @@ pub use limits::FileLimits;
 pub use list::{ListArgs, ListEntry, ListOutput, list};
 pub use read::{LineEnding, ReadArgs, ReadLine, ReadOutput, read};
 pub use root::Root;
+pub use tools::{FileToolOptions, file_tools};
 pub use walk::EntryKind;
 pub use write::{DiffData, WriteArgs, WriteOutput, write};

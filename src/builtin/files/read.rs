@@ -30,7 +30,7 @@ pub struct ReadArgs {
 ///
 /// Joining every `text` of a whole file with its line ending, plus one more if `final_newline` is set,
 /// gives back the exact content.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadOutput {
     /// The file, relative to the root.
     pub path: String,
@@ -47,7 +47,7 @@ pub struct ReadOutput {
 }
 
 /// One line of a file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadLine {
     /// Line number, counted from 1.
     pub number: u64,
@@ -56,7 +56,7 @@ pub struct ReadLine {
 }
 
 /// How lines end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LineEnding {
     /// `\n`.
@@ -89,24 +89,35 @@ impl LineEnding {
 impl ReadOutput {
     /// The lines as a model reads them: number, tab, text; and a last line that says what was left out.
     pub fn numbered_text(&self) -> String {
-        let mut out = String::new();
-        for line in &self.lines {
-            // Writing to a string cannot fail.
-            let _ = writeln!(out, "{:>6}\t{}", line.number, line.text.trim_end_matches('\r'));
-        }
-        let total = self.total_lines;
-        match (self.lines.first(), self.lines.last()) {
-            (Some(first), Some(last)) if first.number > 1 || last.number < total => {
-                let _ = writeln!(out, "(lines {} to {} of {total})", first.number, last.number);
-            }
-            (None, _) if total == 0 => out.push_str("(empty file)\n"),
-            (None, _) => {
-                let _ = writeln!(out, "(no lines from line {}; the file has {total})", self.offset);
-            }
-            _ => {}
-        }
-        out
+        let lines = self.lines.iter().map(|line| (line.number, line.text.as_str()));
+        number_lines(lines, self.offset, self.total_lines)
     }
+}
+
+/// Lines and their numbers as a model reads them, from a read of `total` lines that started at `offset`.
+pub(super) fn number_lines<'a>(
+    lines: impl Iterator<Item = (u64, &'a str)>,
+    offset: u64,
+    total: u64,
+) -> String {
+    let mut out = String::new();
+    let mut range = None;
+    for (number, text) in lines {
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "{number:>6}\t{}", text.trim_end_matches('\r'));
+        range = Some((range.map_or(number, |(first, _)| first), number));
+    }
+    match range {
+        Some((first, last)) if first > 1 || last < total => {
+            let _ = writeln!(out, "(lines {first} to {last} of {total})");
+        }
+        Some(_) => {}
+        None if total == 0 => out.push_str("(empty file)\n"),
+        None => {
+            let _ = writeln!(out, "(no lines from line {offset}; the file has {total})");
+        }
+    }
+    out
 }
 
 /// Reads lines of a text file (B-2).

@@ -32,7 +32,7 @@ pub struct WriteArgs {
 }
 
 /// What `write` did.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WriteOutput {
     /// The file, relative to the root.
     pub path: String,

@@ -1,73 +1,73 @@
 //! The host's side of a lane: one future, every ordered step (CM-17).
 //!
-//! Owns the order: start event, prepare, launch, commit, settle, settled event. Only bodies overlap. It never
-//! starts a call after the run has ended, and it ends only when every started call has its settled event (L-5).
-//! It calls the pipeline, the ledger and the pool.
+//! Owns the loop and the launching of calls: start event, prepare, launch. Only bodies overlap. It never starts a
+//! call after the run has ended, and it ends only when every started call has its settled event (L-5). It calls the
+//! pipeline, the ledger and the pool, and hands calls at rest to [`super::commit`].
+//!
+//! Preparing is an ordered step, too: while a policy waits for somebody's approval, bodies run on, but no other call
+//! is prepared or committed.
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
-use serde_json::json;
+use serde_json::Value;
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::clock::Clock;
-use crate::codemode::lane::pool::{Done, Lost, Pool};
+use crate::codemode::lane::commit::{Arrival, Started};
+use crate::codemode::lane::drain::Patience;
+use crate::codemode::lane::pool::{AtRest, Pool};
 use crate::codemode::lane::report::{LaneReport, Records};
-use crate::codemode::lane::shared::{LaneHandle, Queued, Settlement};
-use crate::codemode::lane::{CommitOrder, LaneConfig, LaneRoot};
-use crate::ids::ToolName;
-use crate::ledger::{CodeDispatchStart, Ledger, Slot};
-use crate::outcome::{CallFailure, CallResult, ErrorCode};
+use crate::codemode::lane::shared::{Ending, LaneHandle, Queued, Work};
+use crate::codemode::lane::{LaneConfig, LaneRoot};
+use crate::ids::{CallId, ToolName};
+use crate::ledger::{CodeDispatchStart, Ledger, MAX_VALUE_DEPTH, Slot};
+use crate::outcome::{CallFailure, ErrorCode, SubCallState};
 use crate::pipeline::{CallRequest, Pipeline, Prepared, Route};
 use crate::registry::Resolution;
 use crate::tool::Concurrency;
 
 /// Does every ordered step of a run's sub-calls; see [`LaneDriver::drive`].
+///
+/// Dropping it ends the run: bodies are told to stop, and started calls get their settled events as far as the
+/// ledger takes them without waiting.
 #[derive(Debug)]
 pub struct LaneDriver {
-    handle: LaneHandle,
-    pipeline: Pipeline,
-    ledger: Ledger,
-    clock: Arc<dyn Clock>,
-    root: LaneRoot,
-    config: LaneConfig,
-    pool: Pool,
+    pub(super) handle: LaneHandle,
+    pub(super) pipeline: Pipeline,
+    pub(super) ledger: Ledger,
+    pub(super) root: LaneRoot,
+    pub(super) config: LaneConfig,
+    /// The run's signal, for the host may raise it without closing the handle.
+    cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
+    pub(super) pool: Pool,
+    pub(super) patience: Patience,
     /// An exclusive call runs or is being committed (CM-18).
-    barrier: bool,
-    /// What the start events said, for the settled ones.
-    started: BTreeMap<u64, Started>,
-    /// Settled calls that wait for earlier ones, under [`CommitOrder::Submission`].
-    waiting: BTreeMap<u64, Waiting>,
-    next_commit: u64,
-    seen: u64,
-    records: Records,
-}
-
-#[derive(Debug)]
-struct Started {
-    tool: ToolName,
-    event: Option<(CodeDispatchStart, u64)>,
-}
-
-#[derive(Debug)]
-struct Waiting {
-    prepared: Prepared,
-    settled: Settled,
-}
-
-/// How far a call has come when it is committed.
-#[derive(Debug)]
-enum Settled {
-    /// Still to be seen by post-execute.
-    Reviewable(CallResult),
-    /// Settled for good.
-    Final(CallResult),
+    pub(super) barrier: bool,
+    /// The head of the queue is exclusive and waits for an empty pool; it is asked again when that has changed.
+    pub(super) head_waits: bool,
+    /// Calls with a start event and no settled event.
+    pub(super) started: BTreeMap<u64, Started>,
+    /// Calls at rest that wait for earlier ones, under [`super::CommitOrder::Submission`].
+    pub(super) waiting: BTreeMap<u64, Arrival>,
+    pub(super) next_commit: u64,
+    pub(super) records: Records,
 }
 
 enum Step {
-    Rest(Result<Done, Lost>),
-    Work,
+    Commit(AtRest),
+    Launch(Queued, Class),
+    Ended,
+}
+
+/// What a call was classified as, and by which view.
+struct Class {
+    concurrency: Concurrency,
+    /// Absent when the scope is gone.
+    generation: Option<u64>,
 }
 
 impl LaneDriver {
@@ -83,79 +83,137 @@ impl LaneDriver {
             handle,
             pipeline,
             ledger,
-            clock,
+            cancelled: Box::pin(root.cancel.clone().cancelled_owned()),
             root,
+            patience: Patience { clock, limit: config.drain },
             config,
             pool: Pool::default(),
             barrier: false,
+            head_waits: false,
             started: BTreeMap::new(),
             waiting: BTreeMap::new(),
             next_commit: 1,
-            seen: 0,
             records: Records::default(),
         }
     }
 
-    /// Works until the handle is closed and every started call is settled.
+    /// Works until the handle is closed or the run's signal is raised, and every started call is settled.
     pub async fn drive(mut self) -> LaneReport {
-        while !self.handle.is_closed() {
-            self.launch_ready().await;
-            match self.step().await {
-                Step::Rest(done) => self.rest(done).await,
-                Step::Work => {}
+        loop {
+            match poll_fn(|context| self.poll_step(context)).await {
+                Step::Commit(at_rest) => self.commit_at_rest(at_rest).await,
+                Step::Launch(queued, class) => self.launch(queued, class).await,
+                Step::Ended => break,
             }
+            // Tools that answer at once must not keep the lane's task from yielding.
+            tokio::task::consume_budget().await;
         }
         self.wind_down().await;
-        self.records.into_report(&self.root.parent, &self.handle.undelivered())
+        std::mem::take(&mut self.records).into_report(&self.handle.take_delivered())
     }
 
-    /// Waits for the next thing to do.
-    async fn step(&mut self) -> Step {
-        poll_fn(|context| {
-            if let Poll::Ready(done) = self.pool.poll_next(context) {
-                return Poll::Ready(Step::Rest(done));
-            }
-            if let Poll::Ready(()) = self.handle.poll_work(context, self.seen) {
-                // Calls that cannot be launched yet stay queued; only newer ones are news.
-                self.seen = self.handle.submitted();
-                return Poll::Ready(Step::Work);
-            }
-            Poll::Pending
-        })
-        .await
-    }
-
-    /// Launches from the head of the queue for as long as the pool and the barrier allow (CM-18).
-    async fn launch_ready(&mut self) {
-        while !self.barrier
-            && self.pool.len() < self.config.max_parallel.max(1)
-            && !self.handle.is_closed()
-            && let Some(queued) = self.handle.next_queued()
-        {
-            match self.classify(&queued) {
-                Concurrency::Exclusive if self.pool.len() > 0 => {
+    /// What is at rest is committed before anything is launched: a launch may wait for somebody's approval.
+    fn poll_step(&mut self, context: &mut Context<'_>) -> Poll<Step> {
+        if let Poll::Ready(at_rest) = self.pool.poll_next(context) {
+            return Poll::Ready(Step::Commit(at_rest));
+        }
+        if self.cancelled.as_mut().poll(context).is_ready() {
+            self.handle.end(Ending::Cancelled);
+            return Poll::Ready(Step::Ended);
+        }
+        let room = !self.barrier && !self.head_waits && self.pool.len() < self.config.max_parallel.max(1);
+        match ready!(self.handle.poll_work(context, room)) {
+            Work::Ended => Poll::Ready(Step::Ended),
+            Work::Call(queued) => {
+                let class = self.classify(&queued.tool, &queued.args);
+                if class.concurrency == Concurrency::Exclusive && self.pool.len() > 0 {
                     self.handle.put_back(queued);
-                    return;
+                    self.head_waits = true;
+                    return Poll::Pending;
                 }
-                class => self.launch(queued, class).await,
+                Poll::Ready(Step::Launch(queued, class))
             }
         }
     }
 
     /// Asked at every launch, since the registry may have changed; exclusive in doubt (T-5).
-    fn classify(&self, queued: &Queued) -> Concurrency {
-        let view = self.pipeline.registry().view(self.root.scope.as_ref());
-        match view.map(|view| view.resolve_execution(queued.tool.as_str(), true)) {
-            Ok(Resolution::Tool(tool)) => tool.definition().scheduler().concurrency.classify(&queued.args),
+    fn classify(&self, tool: &ToolName, args: &Value) -> Class {
+        let view = self.pipeline.registry().view(self.root.scope.as_ref()).ok();
+        let resolution = view.as_ref().map(|view| view.resolve_execution(tool.as_str(), true));
+        let concurrency = match resolution {
+            Some(Resolution::Tool(tool)) => tool.definition().scheduler().concurrency.classify(args),
+            _ => Concurrency::Exclusive,
+        };
+        Class { concurrency, generation: view.map(|view| view.generation()) }
+    }
+
+    /// The class once more if the registry has changed while the call was prepared.
+    fn classify_again(&self, class: &Class, prepared: &Prepared) -> Concurrency {
+        let view = self.pipeline.registry().view(self.root.scope.as_ref()).ok();
+        if view.map(|view| view.generation()) == class.generation {
+            return class.concurrency;
+        }
+        let call = prepared.call();
+        match (class.concurrency, self.classify(&call.tool, &call.args).concurrency) {
+            (Concurrency::Parallel, Concurrency::Parallel) => Concurrency::Parallel,
             _ => Concurrency::Exclusive,
         }
     }
 
-    async fn launch(&mut self, queued: Queued, class: Concurrency) {
-        let Queued { n, tool, args } = queued;
-        let id = self.root.parent.sub_call(n);
+    async fn launch(&mut self, queued: Queued, class: Class) {
         let slot = self.reserve().await;
-        self.records.start(n, &tool);
+        if self.handle.ending().is_some() {
+            // It is still a call that never started: no event (L-5).
+            self.handle.put_back(queued);
+            return;
+        }
+        let Queued { n, tool, args, too_deep } = queued;
+        let id = self.root.parent.sub_call(n);
+        self.start(n, &id, &tool, &args, slot);
+        if too_deep {
+            let failure = arguments_too_deep(&tool);
+            return self.arrive(n, Arrival::Report(SubCallState::Failed, failure)).await;
+        }
+        let request = CallRequest {
+            id,
+            tool,
+            args,
+            session: self.root.session.clone(),
+            scope: self.root.scope.clone(),
+            parent: Some(self.root.token()),
+            cancel: self.root.cancel.clone(),
+            root: self.root.working_root.clone(),
+            progress: self.root.progress.clone(),
+        };
+        let pipeline = self.pipeline.clone();
+        let Some(prepared) = self.ordered(pipeline.prepare(request)).await else {
+            return self.arrive(n, self.never_prepared(n)).await;
+        };
+        let mut prepared = Box::new(prepared);
+        match prepared.take_route() {
+            Route::Dispatch => {
+                if self.classify_again(&class, &prepared) == Concurrency::Exclusive {
+                    self.empty_pool().await;
+                    self.barrier = true;
+                }
+                let mut launching = Some((pipeline, prepared));
+                poll_fn(|context| {
+                    if let Some((pipeline, prepared)) = launching.take() {
+                        self.records.running(self.pool.len() + 1);
+                        self.pool.launch(context, pipeline, n, prepared);
+                    }
+                    Poll::Ready(())
+                })
+                .await;
+            }
+            Route::PostResult(result) => self.arrive(n, Arrival::Review(prepared, result)).await,
+            Route::Final(result) => self.arrive(n, Arrival::Finish(prepared, result)).await,
+        }
+    }
+
+    /// Records that the call starts, in the ledger and for the report.
+    fn start(&mut self, n: u64, id: &CallId, tool: &ToolName, args: &Value, slot: Slot) {
+        self.records.start(id.clone(), tool.clone());
         let event = self.ledger.is_enabled().then(|| CodeDispatchStart {
             root: self.root.root.clone(),
             parent: self.root.parent.clone(),
@@ -169,123 +227,69 @@ impl LaneDriver {
             Some((event, seq))
         });
         self.started.insert(n, Started { tool: tool.clone(), event });
-        let request = CallRequest {
-            id,
-            tool,
-            args,
-            session: self.root.session.clone(),
-            scope: self.root.scope.clone(),
-            parent: Some(self.root.token()),
-            cancel: self.root.cancel.clone(),
-            root: self.root.working_root.clone(),
-            progress: self.root.progress.clone(),
-        };
-        let mut prepared = self.pipeline.prepare(request).await;
-        match prepared.take_route() {
-            Route::Dispatch => {
-                self.barrier = class == Concurrency::Exclusive;
-                self.pool.launch(self.pipeline.clone(), n, prepared);
-                let running = u64::try_from(self.pool.len()).unwrap_or(u64::MAX);
-                self.records.peak_parallel = self.records.peak_parallel.max(running);
-            }
-            Route::PostResult(result) => self.settled(n, prepared, Settled::Reviewable(result)).await,
-            Route::Final(result) => self.settled(n, prepared, Settled::Final(result)).await,
-        }
     }
 
-    async fn rest(&mut self, done: Result<Done, Lost>) {
-        match done {
-            Ok(Done { n, prepared, result }) => {
-                self.settled(n, prepared, Settled::Reviewable(result)).await;
-                // Post-execute is part of the barrier.
-                self.barrier = false;
-            }
-            Err(Lost { n }) => {
-                self.barrier = false;
-                self.deliver(n, Err(Lost::failure())).await;
-            }
-        }
+    fn never_prepared(&self, n: u64) -> Arrival {
+        let tool = self.started.get(&n).map(|started| started.tool.as_str()).unwrap_or_default();
+        let message = format!("`{tool}` was cancelled before it started; nothing happened");
+        let failure = CallFailure::new(ErrorCode::AbortedBeforeDispatch, message);
+        Arrival::Report(SubCallState::NotStarted, self.explain(failure))
     }
 
-    async fn settled(&mut self, n: u64, prepared: Prepared, settled: Settled) {
-        match self.config.commit_order {
-            CommitOrder::Completion => self.commit(n, prepared, settled).await,
-            CommitOrder::Submission => {
-                self.waiting.insert(n, Waiting { prepared, settled });
-                while let Some(Waiting { prepared, settled }) = self.waiting.remove(&self.next_commit) {
-                    self.commit(self.next_commit, prepared, settled).await;
-                    self.next_commit += 1;
-                }
-            }
-        }
-    }
-
-    async fn commit(&mut self, n: u64, prepared: Prepared, settled: Settled) {
-        let result = match settled {
-            Settled::Reviewable(result) => self.pipeline.finalize(&prepared, result).await,
-            Settled::Final(result) => self.pipeline.finish(&prepared, result),
-        };
-        self.deliver(n, result).await;
-    }
-
-    /// Gives the program its outcome and hands the settled event to the side path (L-4).
-    async fn deliver(&mut self, n: u64, result: CallResult) {
-        let Some(started) = self.started.remove(&n) else { return };
-        // Reserved first: a store that falls behind holds the lane here instead of growing the backlog.
-        let slot = self.reserve().await;
-        self.records.settle(n, &result);
-        let record = started.event.map(|(event, seq)| (event.settle((&result).into()), seq));
-        let result = result.map(|success| success.value);
-        self.handle.settle(Settlement { n, tool: started.tool, result });
-        if let Some((record, seq)) = record {
-            slot.record(record, [seq]);
-        }
-    }
-
-    async fn reserve(&self) -> Slot {
-        match self.ledger.try_reserve() {
-            Some(slot) => slot,
-            None => self.ledger.reserve().await,
-        }
-    }
-
-    /// Aborts and drains what runs, drops what waits (CM-21).
-    async fn wind_down(&mut self) {
-        self.root.cancel.cancel();
-        for queued in self.handle.drop_queued() {
-            self.records.never_started(queued.n, &queued.tool);
-        }
-        // Under the strict order, settled calls may still wait for ones that run; completion order from here on.
-        self.config.commit_order = CommitOrder::Completion;
-        for (n, Waiting { prepared, settled }) in std::mem::take(&mut self.waiting) {
-            self.commit(n, prepared, settled).await;
-        }
-        let mut deadline = self.config.drain.map(|drain| self.clock.sleep(drain));
+    /// Commits what runs until nothing does, for a call that turned out to be exclusive when it was prepared.
+    ///
+    /// An ended run does not wait: its signal keeps the body from being invoked.
+    async fn empty_pool(&mut self) {
         while self.pool.len() > 0 {
-            let rest = poll_fn(|context| {
-                if let Poll::Ready(done) = self.pool.poll_next(context) {
-                    return Poll::Ready(Some(done));
+            let at_rest = poll_fn(|context| {
+                if let Poll::Ready(at_rest) = self.pool.poll_next(context) {
+                    return Poll::Ready(Some(at_rest));
                 }
-                match deadline.as_mut().map(|deadline| deadline.as_mut().poll(context)) {
-                    Some(Poll::Ready(())) => Poll::Ready(None),
-                    Some(Poll::Pending) | None => Poll::Pending,
-                }
+                self.handle.poll_ended(context).map(|()| None)
             });
-            match rest.await {
-                Some(done) => self.rest(done).await,
-                None => return self.leave_undrained().await,
+            match at_rest.await {
+                Some(at_rest) => self.commit_at_rest(at_rest).await,
+                None => return,
             }
         }
     }
 
-    /// Bodies that do not heed their signal go on by themselves; the run does not wait for them (P-14).
-    async fn leave_undrained(&mut self) {
-        let left: Vec<_> = self.started.iter().map(|(n, started)| (*n, started.tool.clone())).collect();
-        for (n, tool) in left {
-            let message = format!("`{tool}` was told to stop and has not; it may still be running");
-            let failure =
-                CallFailure::new(ErrorCode::Aborted, message).with_details(json!({"drained": false}));
-            self.deliver(n, Err(failure)).await;
-        }
+    /// Awaits an ordered step while bodies go on. Nothing: the run has ended, and the step has not within the time
+    /// that a body would have had (P-14).
+    pub(super) async fn ordered<F: Future>(&mut self, step: F) -> Option<F::Output> {
+        let mut step = pin!(step);
+        let mut deadline = None;
+        poll_fn(|context| {
+            if let Poll::Ready(output) = step.as_mut().poll(context) {
+                return Poll::Ready(Some(output));
+            }
+            self.pool.advance(context);
+            ready!(self.handle.poll_ended(context));
+            deadline.get_or_insert_with(|| self.patience.begin()).poll(context).map(|()| None)
+        })
+        .await
     }
+
+    /// A place in the ledger's backlog, while bodies go on.
+    pub(super) async fn reserve(&mut self) -> Slot {
+        if let Some(slot) = self.ledger.try_reserve() {
+            return slot;
+        }
+        let mut reserving = pin!(self.ledger.reserve());
+        poll_fn(|context| {
+            let slot = reserving.as_mut().poll(context);
+            if slot.is_pending() {
+                self.pool.advance(context);
+            }
+            slot
+        })
+        .await
+    }
+}
+
+fn arguments_too_deep(tool: &ToolName) -> CallFailure {
+    let message = format!(
+        "the arguments of `{tool}` are nested more than {MAX_VALUE_DEPTH} levels deep; pass a flatter value"
+    );
+    CallFailure::new(ErrorCode::ToolArgsTooLarge, message)
 }

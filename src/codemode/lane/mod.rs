@@ -8,6 +8,8 @@
 //! host's side; its one future does everything in order, and only tool bodies overlap. The [`LaneReport`] is
 //! what remains when both are done.
 
+mod commit;
+mod drain;
 mod driver;
 mod pool;
 mod report;
@@ -28,7 +30,7 @@ use crate::pipeline::Pipeline;
 use crate::tool::ProgressSink;
 
 pub use driver::LaneDriver;
-pub use report::LaneReport;
+pub use report::{LaneReport, MAX_BLOCKS};
 pub use shared::{LaneHandle, Settlement, SubmitError};
 
 /// When the program gets the outcomes of parallel calls (CM-19).
@@ -50,7 +52,8 @@ pub struct LaneConfig {
     pub commit_order: CommitOrder,
     /// Sub-calls that a run may make (E-6).
     pub max_calls: u64,
-    /// How long bodies that were told to stop are waited for when the run ends; absent: for ever (P-14).
+    /// How long bodies that were told to stop, and interceptors that review calls, are waited for when the run ends;
+    /// absent: for ever (P-14).
     pub drain: Option<Duration>,
 }
 
@@ -65,7 +68,7 @@ pub struct LaneRoot {
     pub session: SessionId,
     /// The agent scope; absent for a run that the host started by itself.
     pub scope: Option<ScopeId>,
-    /// The run's signal. Ending the run cancels it.
+    /// The run's signal. Ending the run cancels it, and cancelling it ends the run: nothing more is launched.
     pub cancel: CancellationToken,
     /// The working root of tools.
     pub working_root: Option<Arc<Path>>,
@@ -81,7 +84,10 @@ impl LaneRoot {
 
 impl std::fmt::Debug for LaneRoot {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LaneRoot").field("parent", &self.parent).field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("LaneRoot")
+            .field("parent", &self.parent)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 

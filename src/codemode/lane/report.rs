@@ -1,13 +1,13 @@
 //! What a lane knows when it is done.
 //!
-//! Owns the record of every sub-call (CM-31) and what they handed back, in submission order (CM-19). It calls
-//! nobody.
+//! Owns the record of every sub-call (CM-31) and what they handed back, in submission order (CM-19). It keeps a few
+//! words for a call that simply succeeded, and never content that is text (CM-22). It calls nobody.
 
 use std::collections::BTreeMap;
 
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ToolName};
-use crate::outcome::{CallResult, DeferredContext, ErrorCode, SubCallReport, SubCallState};
+use crate::outcome::{CallFailure, DeferredContext, ErrorCode, SubCallReport, SubCallState};
 
 /// Everything that the lane hands to the end of the run.
 #[derive(Debug, Default)]
@@ -18,101 +18,169 @@ pub struct LaneReport {
     pub deferred: Vec<DeferredContext>,
     /// Whether a sub-call asked to conclude the turn.
     pub concludes_turn: bool,
-    /// Blocks that are not text, in submission order (CM-12).
+    /// The first blocks that are not text, in submission order (CM-12); at most [`MAX_BLOCKS`].
     pub blocks: Vec<ContentBlock>,
+    /// Blocks beyond those.
+    pub blocks_left_out: u64,
     /// Sub-calls that started.
     pub started: u64,
-    /// Sub-calls that failed or were aborted.
+    /// Sub-calls that failed, were aborted or have an unknown end.
     pub failed: u64,
     /// Most bodies that ran at the same time.
     pub peak_parallel: u64,
 }
 
+/// Blocks that a lane keeps for the model: far more than are forwarded by default, and few enough to bound memory.
+pub const MAX_BLOCKS: usize = 64;
+
 /// What is known of one sub-call while the lane works.
 #[derive(Debug)]
 struct Record {
+    id: CallId,
     tool: ToolName,
     state: SubCallState,
+    /// What most calls do not have.
+    extra: Option<Box<Extra>>,
+}
+
+#[derive(Debug, Default)]
+struct Extra {
     failure: Option<(ErrorCode, String)>,
     deferred: Vec<DeferredContext>,
     concludes_turn: bool,
-    blocks: Vec<ContentBlock>,
+}
+
+/// What a success hands back beside its value.
+#[derive(Debug)]
+pub(super) struct Handed {
+    pub(super) deferred: Vec<DeferredContext>,
+    pub(super) concludes_turn: bool,
+    pub(super) blocks: Vec<ContentBlock>,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Records {
-    by_number: BTreeMap<u64, Record>,
+    /// The record of call `n` has the index `n - 1`: calls start in order, and those that never do come last.
+    calls: Vec<Record>,
+    blocks: Blocks,
     started: u64,
-    pub(super) peak_parallel: u64,
+    peak_parallel: u64,
 }
 
 impl Records {
-    pub(super) fn start(&mut self, n: u64, tool: &ToolName) {
+    pub(super) fn start(&mut self, id: CallId, tool: ToolName) {
         self.started += 1;
-        self.insert(n, tool, SubCallState::Unknown);
+        self.calls.push(Record { id, tool, state: SubCallState::Unknown, extra: None });
     }
 
-    pub(super) fn never_started(&mut self, n: u64, tool: &ToolName) {
-        self.insert(n, tool, SubCallState::NotStarted);
+    pub(super) fn never_started(&mut self, id: CallId, tool: ToolName) {
+        self.calls.push(Record { id, tool, state: SubCallState::NotStarted, extra: None });
     }
 
-    fn insert(&mut self, n: u64, tool: &ToolName, state: SubCallState) {
-        let record = Record {
-            tool: tool.clone(),
-            state,
-            failure: None,
-            deferred: Vec::new(),
-            concludes_turn: false,
-            blocks: Vec::new(),
-        };
-        self.by_number.insert(n, record);
+    pub(super) fn running(&mut self, bodies: usize) {
+        self.peak_parallel = self.peak_parallel.max(u64::try_from(bodies).unwrap_or(u64::MAX));
     }
 
-    pub(super) fn settle(&mut self, n: u64, result: &CallResult) {
-        let Some(record) = self.by_number.get_mut(&n) else { return };
-        match result {
-            Ok(success) => {
-                record.state = SubCallState::Finished;
-                record.deferred.clone_from(&success.deferred);
-                record.concludes_turn = success.concludes_turn;
-                let other = success.content.iter().filter(|block| block.as_text().is_none());
-                record.blocks = other.cloned().collect();
-            }
-            Err(failure) => {
-                record.state = match failure.code {
-                    ErrorCode::Aborted => SubCallState::Aborted,
-                    ErrorCode::AbortedBeforeDispatch => SubCallState::NotStarted,
-                    _ => SubCallState::Failed,
-                };
-                record.failure = Some((failure.code, failure.message.clone()));
-                record.deferred.clone_from(&failure.deferred);
-            }
+    pub(super) fn succeed(&mut self, n: u64, handed: Handed) {
+        let Handed { deferred, concludes_turn, blocks } = handed;
+        self.blocks.keep(n, blocks);
+        let Some(record) = self.get_mut(n) else { return };
+        record.state = SubCallState::Finished;
+        if concludes_turn || !deferred.is_empty() {
+            record.extra = Some(Box::new(Extra { failure: None, deferred, concludes_turn }));
         }
     }
 
-    pub(super) fn into_report(
-        self,
-        parent: &CallId,
-        undelivered: &std::collections::BTreeSet<u64>,
-    ) -> LaneReport {
-        let mut report =
-            LaneReport { started: self.started, peak_parallel: self.peak_parallel, ..LaneReport::default() };
-        for (n, record) in self.by_number {
-            let failed = matches!(record.state, SubCallState::Failed | SubCallState::Aborted);
-            report.failed += u64::from(failed);
-            report.deferred.extend(record.deferred);
-            report.blocks.extend(record.blocks);
-            report.concludes_turn |= record.concludes_turn;
-            let (code, message) = record.failure.unzip();
-            report.sub_calls.push(SubCallReport {
-                id: parent.sub_call(n),
-                tool: record.tool,
-                state: record.state,
-                code,
-                message,
-                delivered: !undelivered.contains(&n),
-            });
+    pub(super) fn fail(&mut self, n: u64, state: SubCallState, failure: &CallFailure) {
+        let Some(record) = self.get_mut(n) else { return };
+        record.state = state;
+        record.extra = Some(Box::new(Extra {
+            failure: Some((failure.code, failure.message.clone())),
+            deferred: failure.deferred.clone(),
+            concludes_turn: false,
+        }));
+    }
+
+    fn get_mut(&mut self, n: u64) -> Option<&mut Record> {
+        self.calls.get_mut(usize::try_from(n).ok()?.checked_sub(1)?)
+    }
+
+    /// `delivered` tells for each call whether the program had its outcome.
+    pub(super) fn into_report(self, delivered: &[bool]) -> LaneReport {
+        let Self { calls, blocks, started, peak_parallel } = self;
+        let mut report = LaneReport {
+            sub_calls: Vec::with_capacity(calls.len()),
+            blocks: blocks.by_number.into_values().flatten().collect(),
+            blocks_left_out: blocks.left_out,
+            started,
+            peak_parallel,
+            ..LaneReport::default()
+        };
+        for (index, Record { id, tool, state, extra }) in calls.into_iter().enumerate() {
+            report.failed += u64::from(!matches!(state, SubCallState::Finished | SubCallState::NotStarted));
+            let Extra { failure, deferred, concludes_turn } = extra.map(|extra| *extra).unwrap_or_default();
+            report.deferred.extend(deferred);
+            report.concludes_turn |= concludes_turn;
+            let (code, message) = failure.unzip();
+            let delivered = delivered.get(index).copied().unwrap_or_default();
+            report.sub_calls.push(SubCallReport { id, tool, state, code, message, delivered });
         }
         report
+    }
+}
+
+/// The first blocks in submission order, whatever the order in which calls are committed.
+#[derive(Debug, Default)]
+struct Blocks {
+    by_number: BTreeMap<u64, Vec<ContentBlock>>,
+    kept: usize,
+    left_out: u64,
+}
+
+impl Blocks {
+    fn keep(&mut self, n: u64, blocks: Vec<ContentBlock>) {
+        if blocks.is_empty() {
+            return;
+        }
+        self.kept += blocks.len();
+        self.by_number.insert(n, blocks);
+        while self.kept > MAX_BLOCKS
+            && let Some(mut last) = self.by_number.last_entry()
+        {
+            if last.get_mut().pop().is_some() {
+                self.kept -= 1;
+                self.left_out += 1;
+            }
+            if last.get().is_empty() {
+                last.remove();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CM-22
+    #[test]
+    fn a_call_that_simply_succeeded_takes_a_few_words() {
+        assert!(size_of::<Record>() <= 48, "{}", size_of::<Record>());
+    }
+
+    fn images(count: usize) -> Vec<ContentBlock> {
+        vec![ContentBlock::Image { data: String::new(), mime_type: "image/png".to_owned() }; count]
+    }
+
+    /// CM-12
+    #[test]
+    fn the_first_blocks_in_submission_order_are_kept_and_the_others_counted() {
+        let mut blocks = Blocks::default();
+        blocks.keep(3, images(40));
+        blocks.keep(1, images(30));
+        blocks.keep(2, images(30));
+        blocks.keep(4, images(1));
+        let kept: Vec<_> = blocks.by_number.iter().map(|(n, blocks)| (*n, blocks.len())).collect();
+        assert_eq!((kept, blocks.kept, blocks.left_out), (vec![(1, 30), (2, 30), (3, 4)], 64, 37));
     }
 }

@@ -2,18 +2,29 @@
 //!
 //! Owns the queue of submitted calls, the queue of settlements, and the wake-ups between them. It never waits and
 //! holds no lock across a call of anything else. It calls nobody.
+//!
+//! Every wake-up has one form: the waiting side registers its waker and then looks under the lock; the other side
+//! changes the state under the lock and then wakes. Whichever order the two take, one of them sees the other.
+//! There is nothing else to check in a model of interleavings, and the waker cell is `futures_util`'s, which such
+//! a model could not look into; a stress test over real threads stands in `tests`.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::ids::ToolName;
+use crate::json::{canonical_text, depth_exceeds, dismantle};
+use crate::ledger::MAX_VALUE_DEPTH;
 use crate::outcome::CallFailure;
+
+/// Outcomes that may wait for the program. Beyond that the lane launches nothing new, so that a program that is
+/// busy computing cannot make the host pile up values.
+pub(super) const MAX_UNTAKEN: usize = 1_024;
 
 /// A sub-call that the lane has not launched yet.
 #[derive(Debug)]
@@ -21,6 +32,8 @@ pub(super) struct Queued {
     pub(super) n: u64,
     pub(super) tool: ToolName,
     pub(super) args: Value,
+    /// The arguments were too deep to be handled safely, and `args` is only the ledger's stand-in for them.
+    pub(super) too_deep: bool,
 }
 
 /// The outcome of one sub-call on its way to the program.
@@ -38,7 +51,9 @@ pub struct Settlement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubmitError {
     /// The run has made all the calls it may.
-    #[error("the program made more than {limit} tool calls; do the work in fewer calls, or in several programs")]
+    #[error(
+        "the program made more than {limit} tool calls; do the work in fewer calls, or in several programs"
+    )]
     TooMany {
         /// The limit.
         limit: u64,
@@ -48,15 +63,48 @@ pub enum SubmitError {
     Closed,
 }
 
-#[derive(Debug, Default)]
+/// Why a lane takes no more work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// The program settled, one way or another (CM-21).
+    Settled,
+    /// The host cancelled the run.
+    Cancelled,
+}
+
+impl Ending {
+    /// The reason as it stands in the failures of calls that this stopped.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Settled => "run_code settled",
+            Self::Cancelled => "run cancelled",
+        }
+    }
+}
+
+/// What the driver can go on with.
+#[derive(Debug)]
+pub(super) enum Work {
+    /// The head of the queue, taken out of it.
+    Call(Queued),
+    /// Nothing is to be launched any more.
+    Ended,
+}
+
+#[derive(Default)]
 struct State {
     queue: VecDeque<Queued>,
     settled: VecDeque<Settlement>,
-    submitted: u64,
-    /// Calls whose outcome the program has.
-    delivered: u64,
-    undelivered: std::collections::BTreeSet<u64>,
-    closed: bool,
+    /// For each submitted call, whether the program has its outcome.
+    delivered: Vec<bool>,
+    delivered_count: u64,
+    ending: Option<Ending>,
+}
+
+impl State {
+    fn submitted(&self) -> u64 {
+        u64::try_from(self.delivered.len()).unwrap_or(u64::MAX)
+    }
 }
 
 struct Shared {
@@ -88,19 +136,22 @@ impl LaneHandle {
     }
 
     /// Joins a sub-call to the queue and returns its number. Never waits.
+    ///
+    /// Arguments of any depth are safe; those that no tool could get are refused when their turn comes.
     pub fn submit(&self, tool: ToolName, args: Value) -> Result<u64, SubmitError> {
+        let too_deep = depth_exceeds(&args, MAX_VALUE_DEPTH);
+        let args = if too_deep { stand_in(args) } else { args };
         let n = {
             let mut state = self.lock();
-            if state.closed {
+            if state.ending.is_some() {
                 return Err(SubmitError::Closed);
             }
-            if state.submitted >= self.shared.max_calls {
+            if state.submitted() >= self.shared.max_calls {
                 return Err(SubmitError::TooMany { limit: self.shared.max_calls });
             }
-            state.submitted += 1;
-            let n = state.submitted;
-            state.undelivered.insert(n);
-            state.queue.push_back(Queued { n, tool, args });
+            state.delivered.push(false);
+            let n = state.submitted();
+            state.queue.push_back(Queued { n, tool, args, too_deep });
             n
         };
         self.shared.driver.wake();
@@ -109,15 +160,25 @@ impl LaneHandle {
 
     /// The next outcome, in the lane's order; nothing when none is ready.
     pub fn take_settled(&self) -> Option<Settlement> {
-        let mut state = self.lock();
-        let settlement = state.settled.pop_front()?;
-        state.delivered += 1;
-        state.undelivered.remove(&settlement.n);
+        let (settlement, was_full) = {
+            let mut state = self.lock();
+            let was_full = state.settled.len() >= MAX_UNTAKEN;
+            let settlement = state.settled.pop_front()?;
+            state.delivered_count += 1;
+            let index = usize::try_from(settlement.n).unwrap_or(usize::MAX).wrapping_sub(1);
+            if let Some(delivered) = state.delivered.get_mut(index) {
+                *delivered = true;
+            }
+            (settlement, was_full)
+        };
+        if was_full {
+            self.shared.driver.wake();
+        }
         Some(settlement)
     }
 
-    /// Ready when an outcome is; for the program's event loop.
-    pub fn poll_settled(&self, context: &mut std::task::Context<'_>) -> Poll<Settlement> {
+    /// Ready when an outcome is; for the program's event loop. One task at a time may wait here.
+    pub fn poll_settled(&self, context: &mut Context<'_>) -> Poll<Settlement> {
         if let Some(settlement) = self.take_settled() {
             return Poll::Ready(settlement);
         }
@@ -129,52 +190,87 @@ impl LaneHandle {
     /// Sub-calls whose outcome the program does not have yet.
     pub fn outstanding(&self) -> u64 {
         let state = self.lock();
-        state.submitted - state.delivered
+        state.submitted() - state.delivered_count
     }
 
     /// Sub-calls that were submitted.
     pub fn submitted(&self) -> u64 {
-        self.lock().submitted
+        self.lock().submitted()
     }
 
-    /// Ends the run's side: nothing more is accepted, bodies are told to stop, and the driver winds down (CM-21).
+    /// Ends the run's side: nothing more is accepted or delivered, bodies are told to stop, and the driver winds
+    /// down (CM-21).
     pub fn close(&self) {
-        self.lock().closed = true;
+        let cancelled = self.shared.cancel.is_cancelled();
+        self.end(if cancelled { Ending::Cancelled } else { Ending::Settled });
+    }
+
+    /// The first ending stays.
+    pub(super) fn end(&self, ending: Ending) {
+        self.lock().ending.get_or_insert(ending);
         self.shared.cancel.cancel();
         self.shared.driver.wake();
     }
 
-    pub(super) fn is_closed(&self) -> bool {
-        self.lock().closed
+    /// Why nothing is to be launched or delivered any more; nothing while the run goes on.
+    ///
+    /// Asks the signal as well, which the host may have raised a moment ago.
+    pub(super) fn ending(&self) -> Option<Ending> {
+        let cancelled = self.shared.cancel.is_cancelled();
+        let mut state = self.lock();
+        if cancelled {
+            state.ending.get_or_insert(Ending::Cancelled);
+        }
+        state.ending
     }
 
-    pub(super) fn next_queued(&self) -> Option<Queued> {
-        self.lock().queue.pop_front()
+    /// Ready with the head of the queue if there is `room` for a call, or with the end of the run.
+    pub(super) fn poll_work(&self, context: &mut Context<'_>, room: bool) -> Poll<Work> {
+        self.shared.driver.register(context.waker());
+        let mut state = self.lock();
+        if state.ending.is_some() {
+            return Poll::Ready(Work::Ended);
+        }
+        if !room || state.settled.len() >= MAX_UNTAKEN {
+            return Poll::Pending;
+        }
+        state.queue.pop_front().map_or(Poll::Pending, |queued| Poll::Ready(Work::Call(queued)))
     }
 
+    /// Ready when the run has ended.
+    pub(super) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<()> {
+        self.shared.driver.register(context.waker());
+        if self.lock().ending.is_some() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Gives the head of the queue back.
     pub(super) fn put_back(&self, queued: Queued) {
         self.lock().queue.push_front(queued);
     }
 
-    /// Takes every call that never started.
+    /// Takes every call that never started, in order.
     pub(super) fn drop_queued(&self) -> VecDeque<Queued> {
         std::mem::take(&mut self.lock().queue)
     }
 
+    /// Gives the program an outcome. A run that has ended takes none.
     pub(super) fn settle(&self, settlement: Settlement) {
-        self.lock().settled.push_back(settlement);
+        let cancelled = self.shared.cancel.is_cancelled();
+        {
+            let mut state = self.lock();
+            if cancelled || state.ending.is_some() {
+                return;
+            }
+            state.settled.push_back(settlement);
+        }
         self.shared.program.wake();
     }
 
-    pub(super) fn undelivered(&self) -> std::collections::BTreeSet<u64> {
-        self.lock().undelivered.clone()
-    }
-
-    /// Ready when the driver has something to look at: a queued call or the end of the run.
-    pub(super) fn poll_work(&self, context: &mut std::task::Context<'_>, seen: u64) -> Poll<()> {
-        self.shared.driver.register(context.waker());
-        let state = self.lock();
-        if state.closed || state.submitted > seen { Poll::Ready(()) } else { Poll::Pending }
+    /// For each submitted call, whether the program has its outcome. Outcomes that nobody took are let go.
+    pub(super) fn take_delivered(&self) -> Vec<bool> {
+        let mut state = self.lock();
+        state.settled = VecDeque::new();
+        state.delivered.clone()
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
@@ -182,8 +278,21 @@ impl LaneHandle {
     }
 }
 
+/// What stands for arguments that cannot be cloned or dropped by ordinary means, in the ledger's form.
+fn stand_in(args: Value) -> Value {
+    let text = canonical_text(&args);
+    dismantle(args);
+    json!({"$deep": text})
+}
+
 impl fmt::Debug for LaneHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LaneHandle").field(&*self.lock()).finish()
+        let state = self.lock();
+        f.debug_struct("LaneHandle")
+            .field("submitted", &state.submitted())
+            .field("queued", &state.queue.len())
+            .field("delivered", &state.delivered_count)
+            .field("ending", &state.ending)
+            .finish_non_exhaustive()
     }
 }

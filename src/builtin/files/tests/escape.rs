@@ -173,7 +173,10 @@ fn a_renamed_root_stays_the_same_directory() {
         fs::rename(fixture.path(""), fixture.dir.path().join("moved")).unwrap();
         std::os::unix::fs::symlink(fixture.outside(""), fixture.root.path()).unwrap();
         assert_eq!(fixture.read("a.txt").unwrap().lines[0].text, "inside");
-        assert_eq!(message(fixture.read("secret.txt")), "no such file or directory: `secret.txt`");
+        assert_eq!(
+            message(fixture.read("secret.txt")),
+            "no such file or directory: `secret.txt`; use `list` or `glob` to find it"
+        );
     });
 }
 

@@ -1,0 +1,184 @@
+//! The figures of section 7.3, for the in-process runtime, as one table.
+//!
+//! `cargo bench --bench figures`. Medians and 99th percentiles of many single measurements; nothing here is a test.
+
+#![expect(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use isolane::clock::{Clock, SystemClock};
+use isolane::codemode::{LogLevel, LogSink};
+use isolane::engine::{InProcessOptions, InProcessRuntime};
+use isolane::host::{Host, RunOptions, Session, SessionOptions};
+use isolane::limits::RunLimits;
+use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
+use serde_json::{Value, json};
+
+fn main() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(figures());
+}
+
+fn noop() -> Tool {
+    Tool::builder("noop")
+        .parameters(json!({"type": "object", "properties": {"n": {"type": "integer"}}}))
+        .output(json!({"type": "integer"}))
+        .concurrency(Concurrency::Parallel)
+        .handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(json!(1)) })
+        .unwrap()
+}
+
+fn echo() -> Tool {
+    Tool::builder("echo")
+        .parameters(json!({"type": "object", "properties": {"text": {"type": "string"}}}))
+        .output(json!({"type": "string"}))
+        .concurrency(Concurrency::Parallel)
+        .handler(|args: Value, _context: ToolContext| async move { Ok::<_, ToolError>(args["text"].clone()) })
+        .unwrap()
+}
+
+fn session(ready: usize, more_tools: usize) -> Session {
+    let limits = generous();
+    let options = InProcessOptions { ready, limits: limits.clone() };
+    let mut builder =
+        Host::builder().tools([noop(), echo()]).runtime(InProcessRuntime::new(&options)).limits(limits);
+    for index in 0..more_tools {
+        let tool = Tool::builder(format!("tool_{index}"))
+            .output(json!({"type": "null"}))
+            .handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(Value::Null) });
+        builder = builder.tools([tool.unwrap()]);
+    }
+    builder.build().unwrap().session(SessionOptions::new("bench"))
+}
+
+fn generous() -> RunLimits {
+    let mut limits = RunLimits::default();
+    limits.sub_calls = 1_000_000;
+    limits.argument_bytes = 4 << 20;
+    limits.output_bytes = 16 << 20;
+    limits
+}
+
+/// The moment of the first printed line.
+struct FirstLine {
+    clock: SystemClock,
+    at: Mutex<Option<Duration>>,
+}
+
+impl LogSink for FirstLine {
+    fn line(&self, _level: LogLevel, _text: &str) {
+        self.at.lock().unwrap().get_or_insert(self.clock.monotonic());
+    }
+}
+
+async fn figures() {
+    let clock = SystemClock::new();
+    println!("{:<58} {:>10} {:>10}", "figure", "p50", "p99");
+
+    let warm = session(1, 0);
+    let mut to_first_line = Vec::new();
+    let mut whole = Vec::new();
+    for _ in 0..200 {
+        // A ready isolate at hand: the pool has had time to make one.
+        clock.sleep(Duration::from_millis(15)).await;
+        let sink = Arc::new(FirstLine { clock: SystemClock::new(), at: Mutex::default() });
+        let options =
+            RunOptions { logs: Some(Arc::clone(&sink) as Arc<dyn LogSink>), ..RunOptions::default() };
+        let begun = clock.monotonic();
+        warm.run_with("console.log(1)", options).await.result.unwrap();
+        whole.push(clock.monotonic() - begun);
+        to_first_line.push(sink.at.lock().unwrap().unwrap());
+    }
+    row("run, ready isolate: request to first printed line", &mut to_first_line);
+    row("run, ready isolate: request to outcome", &mut whole);
+
+    let cold = session(0, 0);
+    let mut fresh = Vec::new();
+    let begun = clock.monotonic();
+    for _ in 0..300 {
+        let begun = clock.monotonic();
+        cold.run("return 1").await.result.unwrap();
+        fresh.push(clock.monotonic() - begun);
+    }
+    row("run, isolate made on demand: request to outcome", &mut fresh);
+    println!(
+        "{:<58} {:>8.0}/s",
+        "fresh isolates, one after the other",
+        300.0 / (clock.monotonic() - begun).as_secs_f64()
+    );
+
+    for tools in [0, 5_000] {
+        let calls = session(1, tools);
+        for count in [10_u32, 10_000, 100_000] {
+            let code = format!("for (let i = 0; i < {count}; i++) await tools.noop({{n: i}}); return 0");
+            each(&format!("sequential call, {count} in a row, {} tools", tools + 2), &calls, &code, count)
+                .await;
+        }
+        let code = "await Promise.all(Array.from({length: 10000}, (_, i) => tools.noop({n: i}))); return 0";
+        each(&format!("parallel call, 10000 at once, {} tools", tools + 2), &calls, code, 10_000).await;
+    }
+    let calls = session(1, 0);
+    let code =
+        "const text = 'x'.repeat(1 << 20); for (let i = 0; i < 50; i++) await tools.echo({text}); return 0";
+    each("1 MiB in and out", &calls, code, 50).await;
+
+    memory().await;
+}
+
+/// Time per call of one run, from the run's own wall clock around the loop.
+async fn each(name: &str, session: &Session, code: &str, count: u32) {
+    let clock = SystemClock::new();
+    let mut times = Vec::new();
+    for _ in 0..10 {
+        clock.sleep(Duration::from_millis(15)).await;
+        let begun = clock.monotonic();
+        session.run("return 0").await.result.unwrap();
+        let empty = clock.monotonic() - begun;
+        clock.sleep(Duration::from_millis(15)).await;
+        let begun = clock.monotonic();
+        session.run(code).await.result.unwrap();
+        times.push((clock.monotonic() - begun).saturating_sub(empty) / count);
+    }
+    row(name, &mut times);
+}
+
+async fn memory() {
+    let clock = SystemClock::new();
+    let before = resident_kib();
+    let held: Vec<_> = (0..20).map(|_| session(1, 0)).collect();
+    clock.sleep(Duration::from_millis(500)).await;
+    let each = resident_kib().saturating_sub(before) / 20;
+    println!("{:<58} {:>7} KiB", "one more ready isolate, resident", each);
+    println!("{:<58} {:>7} KiB", "this process, resident", resident_kib());
+    drop(held);
+}
+
+fn resident_kib() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).unwrap_or_default()
+}
+
+fn row(name: &str, times: &mut [Duration]) {
+    times.sort_unstable();
+    let at = |share: f64| {
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "an index"
+        )]
+        let index = ((times.len() - 1) as f64 * share).round() as usize;
+        times[index]
+    };
+    println!("{name:<58} {:>10} {:>10}", show(at(0.5)), show(at(0.99)));
+}
+
+fn show(time: Duration) -> String {
+    if time < Duration::from_millis(1) {
+        format!("{:.2} us", time.as_secs_f64() * 1e6)
+    } else {
+        format!("{:.2} ms", time.as_secs_f64() * 1e3)
+    }
+}

@@ -1,0 +1,108 @@
+//! Evaluates the runtime files in a fresh context and writes the heap to `$OUT_DIR/snapshot.bin`.
+
+use std::path::{Path, PathBuf};
+
+use v8::MapFnTo;
+
+use crate::manifest::{NATIVES, V8_FLAGS};
+
+/// Stands in for the native function of this place. Each must have an address of its own, since the snapshot
+/// tells them apart by address; the number in the body keeps a linker from folding them into one.
+fn stand_in<const PLACE: i32>(
+    _scope: &mut v8::PinScope<'_, '_>,
+    _args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    value.set_int32(PLACE);
+}
+
+macro_rules! stand_ins {
+    ($($place:literal)+) => {
+        [$(v8::ExternalReference { function: stand_in::<$place>.map_fn_to() }),+]
+    };
+}
+
+fn templates<'s>(scope: &mut v8::PinScope<'s, '_>) -> Vec<v8::Local<'s, v8::Function>> {
+    macro_rules! functions {
+        ($($place:literal)+) => {
+            vec![$(v8::FunctionTemplate::new(scope, stand_in::<$place>).get_function(scope).expect("function")),+]
+        };
+    }
+    functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18)
+}
+
+pub(crate) fn write() {
+    let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
+    let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    println!("cargo:rerun-if-changed=runtime-js");
+    println!("cargo:rerun-if-changed=build");
+    println!("cargo:rerun-if-changed=src/engine/manifest.rs");
+
+    v8::V8::set_flags_from_string(V8_FLAGS);
+    v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
+    v8::V8::initialize();
+
+    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18);
+    assert_eq!(references.len(), NATIVES.len());
+    let mut isolate = v8::Isolate::snapshot_creator(Some(references.to_vec().into()), None);
+    {
+        v8::scope!(let scope, &mut isolate);
+        let context = v8::Context::new(scope, v8::ContextOptions::default());
+        context.set_allow_generation_from_strings(false);
+        let scope = &mut v8::ContextScope::new(scope, context);
+        install_natives(scope, context);
+        let mut entry = None;
+        for file in runtime_files(&Path::new(&root).join("runtime-js")) {
+            let source =
+                std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            entry = Some(evaluate(scope, &name, &source));
+        }
+        let entry = entry.expect("there are runtime files");
+        let entry = entry.to_object(scope).expect("the last file evaluates to the record of entry functions");
+        assert_eq!(scope.add_context_data(context, entry), 0);
+        scope.set_default_context(context);
+    }
+    let blob = isolate.create_blob(v8::FunctionCodeHandling::Keep).expect("V8 makes the snapshot");
+    std::fs::write(Path::new(&out).join("snapshot.bin"), &*blob).expect("OUT_DIR can be written");
+}
+
+/// The files in load order: the number in front of each name.
+fn runtime_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries
+        .map(|entry| entry.expect("the folder can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "js"))
+        .collect();
+    files.sort();
+    files
+}
+
+fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::Context>) {
+    let natives = v8::Object::new(scope);
+    for (name, function) in NATIVES.iter().zip(templates(scope)) {
+        let key = v8::String::new(scope, name).expect("short");
+        natives.set(scope, key.into(), function.into());
+    }
+    let key = v8::String::new(scope, "__native").expect("short");
+    context.global(scope).set(scope, key.into(), natives.into());
+}
+
+fn evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, name: &str, source: &str) -> v8::Local<'s, v8::Value> {
+    v8::tc_scope!(let scope, scope);
+    let text = v8::String::new(scope, source).expect("runtime files are short");
+    let resource = v8::String::new(scope, &format!("isolane:runtime-js/{name}")).expect("short");
+    let origin =
+        v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, 0, None, false, false, false, None);
+    let value = v8::Script::compile(scope, text, Some(&origin)).and_then(|script| script.run(scope));
+    match value {
+        Some(value) => value,
+        None => {
+            // The isolate is of no more use, and its destructor would hide the message.
+            let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
+            let line = scope.message().and_then(|message| message.get_line_number(scope));
+            eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
+            std::process::exit(1);
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The second half of a call's way through the lane: commit, settle, settled event (CM-17, CM-19).
+//!
+//! Owns the order of commits and the end of the run, after which every started call has exactly one settled event
+//! (L-5). It never launches anything. It calls the pipeline's last stage, the ledger and the handle.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use serde_json::{Value, json};
+
+use crate::codemode::lane::CommitOrder;
+use crate::codemode::lane::driver::LaneDriver;
+use crate::codemode::lane::pool::AtRest;
+use crate::codemode::lane::report::Handed;
+use crate::codemode::lane::shared::{LaneHandle, Settlement};
+use crate::ids::ToolName;
+use crate::ledger::{CodeDispatchStart, Settled};
+use crate::outcome::{CallFailure, CallResult, CallSuccess, ErrorCode, SubCallState};
+use crate::pipeline::Prepared;
+
+/// A call that has a start event and no settled event yet.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) tool: ToolName,
+    /// What the start event said, and its `seq`; absent when there is none.
+    pub(super) event: Option<(CodeDispatchStart, u64)>,
+}
+
+/// How far a call has come when it is to be committed.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// Still to be seen by post-execute.
+    Review(Box<Prepared>, CallResult),
+    /// Settled for good; final content and observers are left.
+    Finish(Box<Prepared>, CallResult),
+    /// Out of the pipeline's reach.
+    Report(SubCallState, CallFailure),
+}
+
+impl LaneDriver {
+    pub(super) async fn commit_at_rest(&mut self, at_rest: AtRest) {
+        let AtRest { n, end } = at_rest;
+        let arrival = match end {
+            Some((prepared, result)) => Arrival::Review(prepared, result),
+            None => Arrival::Report(SubCallState::Unknown, lost()),
+        };
+        self.arrive(n, arrival).await;
+        // Post-execute and the settled event are part of the barrier.
+        self.barrier = false;
+        self.head_waits = false;
+    }
+
+    /// Commits a call, at once or when its turn comes.
+    pub(super) async fn arrive(&mut self, n: u64, arrival: Arrival) {
+        match self.config.commit_order {
+            CommitOrder::Completion => self.commit(n, arrival).await,
+            CommitOrder::Submission => {
+                self.waiting.insert(n, arrival);
+                while let Some(arrival) = self.waiting.remove(&self.next_commit) {
+                    self.commit(self.next_commit, arrival).await;
+                    self.next_commit += 1;
+                }
+            }
+        }
+    }
+
+    async fn commit(&mut self, n: u64, arrival: Arrival) {
+        let (state, result) = match arrival {
+            Arrival::Report(state, failure) => (Some(state), Err(failure)),
+            Arrival::Finish(prepared, result) => {
+                let result = result.map_err(|failure| self.explain(failure));
+                (None, self.pipeline.finish(&prepared, result))
+            }
+            Arrival::Review(prepared, result) => {
+                let result = result.map_err(|failure| self.explain(failure));
+                let pipeline = self.pipeline.clone();
+                let reviewed = self.ordered(pipeline.finalize(&prepared, result)).await;
+                (None, reviewed.unwrap_or_else(|| Err(self.explain(never_reviewed(&prepared.call().tool)))))
+            }
+        };
+        self.deliver(n, state, result).await;
+    }
+
+    /// Gives the program its outcome and hands the settled event to the side path (L-4).
+    async fn deliver(&mut self, n: u64, state: Option<SubCallState>, result: CallResult) {
+        // Reserved first: a store that falls behind holds the lane here instead of growing the backlog.
+        let slot = self.reserve().await;
+        // Taken out only now, so that a lane that is dropped while it waits still knows of the call.
+        let Some(Started { tool, event }) = self.started.remove(&n) else { return };
+        let (outcome, settled) = match result {
+            Ok(CallSuccess { value, content, deferred, concludes_turn, meta: _ }) => {
+                let blocks = content.iter().filter(|block| block.as_text().is_none()).cloned().collect();
+                self.records.succeed(n, Handed { deferred, concludes_turn, blocks });
+                (Ok(value), event.is_some().then(|| Settled::success(content)))
+            }
+            Err(failure) => {
+                self.records.fail(n, state.unwrap_or_else(|| state_of(failure.code)), &failure);
+                let settled = event.is_some().then(|| settled(&failure));
+                (Err(failure), settled)
+            }
+        };
+        self.handle.settle(Settlement { n, tool, result: outcome });
+        if let (Some((start, seq)), Some(settled)) = (event, settled) {
+            slot.record(start.settle(settled), [seq]);
+        }
+    }
+
+    /// Aborts and drains what runs, drops what waits (CM-21).
+    pub(super) async fn wind_down(&mut self) {
+        self.handle.close();
+        for queued in self.handle.drop_queued() {
+            self.records.never_started(self.root.parent.sub_call(queued.n), queued.tool);
+        }
+        if self.pool.len() == 0 {
+            return;
+        }
+        let mut deadline = self.patience.begin();
+        while self.pool.len() > 0 {
+            let at_rest = poll_fn(|context| {
+                if let Poll::Ready(at_rest) = self.pool.poll_next(context) {
+                    return Poll::Ready(Some(at_rest));
+                }
+                deadline.poll(context).map(|()| None)
+            });
+            match at_rest.await {
+                Some(at_rest) => self.commit_at_rest(at_rest).await,
+                None => return self.leave_undrained().await,
+            }
+        }
+    }
+
+    /// Bodies that do not heed their signal go on by themselves; the run does not wait for them (P-14).
+    async fn leave_undrained(&mut self) {
+        let left: Vec<_> = self.started.iter().map(|(n, started)| (*n, started.tool.clone())).collect();
+        for (n, tool) in left {
+            // Some are at rest, and only waited for their turn.
+            let arrival = self
+                .waiting
+                .remove(&n)
+                .unwrap_or_else(|| Arrival::Report(SubCallState::Aborted, self.undrained(&tool)));
+            self.commit(n, arrival).await;
+        }
+    }
+
+    fn undrained(&self, tool: &ToolName) -> CallFailure {
+        undrained(&self.handle, tool)
+    }
+
+    /// Adds to the failure of a call that the end of the run stopped what that end was (CM-21).
+    pub(super) fn explain(&self, failure: CallFailure) -> CallFailure {
+        let stopped = matches!(
+            failure.code,
+            ErrorCode::Aborted | ErrorCode::AbortedBeforeDispatch | ErrorCode::ApprovalCancelled
+        );
+        if stopped { explain(&self.handle, failure) } else { failure }
+    }
+}
+
+impl Drop for LaneDriver {
+    fn drop(&mut self) {
+        self.handle.close();
+        for Started { tool, event } in std::mem::take(&mut self.started).into_values() {
+            if let Some((start, seq)) = event
+                && let Some(slot) = self.ledger.try_reserve()
+            {
+                slot.record(start.settle(settled(&undrained(&self.handle, &tool))), [seq]);
+            }
+        }
+    }
+}
+
+fn explain(handle: &LaneHandle, mut failure: CallFailure) -> CallFailure {
+    let Some(ending) = handle.ending() else { return failure };
+    let mut details = match failure.details.take() {
+        None => serde_json::Map::new(),
+        Some(Value::Object(details)) => details,
+        Some(other) => serde_json::Map::from_iter([("details".to_owned(), other)]),
+    };
+    details.insert("reason".to_owned(), ending.reason().into());
+    failure.with_details(Value::Object(details))
+}
+
+fn undrained(handle: &LaneHandle, tool: &ToolName) -> CallFailure {
+    let message = format!("`{tool}` was told to stop and has not; it may still be running");
+    let failure = CallFailure::new(ErrorCode::Aborted, message).with_details(json!({"drained": false}));
+    explain(handle, failure)
+}
+
+fn never_reviewed(tool: &ToolName) -> CallFailure {
+    let message = format!(
+        "`{tool}` had started when the run ended, and its result was not reviewed in time; effects may have happened"
+    );
+    CallFailure::new(ErrorCode::Aborted, message)
+}
+
+fn lost() -> CallFailure {
+    let message = "the host stopped while the tool was running; effects may have happened";
+    CallFailure::new(ErrorCode::HostBug, message)
+}
+
+fn state_of(code: ErrorCode) -> SubCallState {
+    match code {
+        ErrorCode::Aborted => SubCallState::Aborted,
+        ErrorCode::AbortedBeforeDispatch => SubCallState::NotStarted,
+        _ => SubCallState::Failed,
+    }
+}
+
+fn settled(failure: &CallFailure) -> Settled {
+    let CallFailure { code, message, details, content, deferred: _ } = failure.clone();
+    Settled::failure(code, message, details, content)
+}

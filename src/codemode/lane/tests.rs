@@ -1,1 +1,0 @@
-//! The rules of the lane, one test each.

@@ -1,0 +1,321 @@
+//! The rules of the lane, with scripted tools, a clock that stands still and a ledger that tells.
+//!
+//! Owns the bench: a test submits calls, lets the lane run until nothing moves, releases bodies one by one, and
+//! compares the whole trace. Driver and program are tasks of their own on one thread, so that a wake-up that is
+//! missed shows as a trace that stops. Each area has its own file.
+
+mod ending;
+mod order;
+mod property;
+mod script;
+mod settling;
+mod volume;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::{Notify, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use script::{Bodies, Reply, Trace, Watch, number};
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::content::ContentBlock;
+use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, StoreError};
+use crate::limits::CallLimits;
+use crate::outcome::{CallFailure, CallResult, ErrorCode, SubCallState};
+use crate::pipeline::{
+    ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call, Decision, PostDecision, PostExecute,
+    PostNext, PreExecute, PreNext,
+};
+use crate::registry::{Disposer, Registry, Target};
+use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
+
+/// A store without a thread that writes starts and settled events into the trace as well.
+#[derive(Debug)]
+struct Telling {
+    kept: MemoryStore,
+    trace: Trace,
+}
+
+impl LedgerStore for Telling {
+    fn append(&mut self, events: &[LedgerEvent]) -> Result<(), StoreError> {
+        for event in events {
+            match &event.body {
+                EventBody::CodeDispatchStart(data) => self.trace.note("start", number(&data.call)),
+                EventBody::CodeDispatch(data) => self.trace.note("settled", number(&data.call)),
+                other => panic!("a lane writes no {}", other.kind()),
+            }
+        }
+        self.kept.append(events)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        self.kept.sync()
+    }
+
+    fn last_seq(&mut self, session: &SessionId) -> Result<u64, StoreError> {
+        self.kept.last_seq(session)
+    }
+
+    fn read(&mut self, session: &SessionId) -> Result<Vec<LedgerEvent>, StoreError> {
+        self.kept.read(session)
+    }
+
+    fn read_all(&mut self) -> Result<Vec<LedgerEvent>, StoreError> {
+        self.kept.read_all()
+    }
+
+    fn wants_thread(&self) -> bool {
+        false
+    }
+}
+
+/// Asks nobody: the question stays open until the call is cancelled.
+#[derive(Debug)]
+struct NeverAnswers;
+
+impl ApprovalService for NeverAnswers {
+    fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
+        Box::pin(std::future::pending())
+    }
+}
+
+const DRAIN: Duration = Duration::from_secs(5);
+
+fn config() -> LaneConfig {
+    LaneConfig {
+        max_parallel: 10,
+        commit_order: CommitOrder::Completion,
+        max_calls: 1_000,
+        drain: Some(DRAIN),
+    }
+}
+
+/// The parts of a lane that is not driven yet.
+struct Setup {
+    config: LaneConfig,
+    pipeline: Pipeline,
+    bodies: Bodies,
+    watch: Watch,
+    clock: ManualClock,
+    store: MemoryStore,
+    ledger: Ledger,
+    cancel: CancellationToken,
+}
+
+impl Setup {
+    fn new(config: LaneConfig) -> Self {
+        let registry = Registry::new();
+        registry.open_scope("agent".into(), None).unwrap();
+        let bodies = Bodies::default();
+        for tool in [
+            bodies.gated("par", Concurrency::Parallel, true),
+            bodies.gated("deaf", Concurrency::Parallel, false),
+            bodies.gated("alone", Concurrency::Exclusive, true),
+            bodies.immediate("now", Concurrency::Parallel, Reply::Value),
+            bodies.immediate("denied", Concurrency::Parallel, Reply::Value),
+            bodies.immediate("asks", Concurrency::Parallel, Reply::Value),
+        ] {
+            registry.register(&Target::Global, tool).unwrap().keep();
+        }
+        let approval: Arc<dyn ApprovalService> = Arc::new(NeverAnswers);
+        let pipeline = Pipeline::new(registry, CallLimits::default(), Some(approval));
+        let (clock, store) = (ManualClock::new(), MemoryStore::new());
+        let telling = Box::new(Telling { kept: store.clone(), trace: bodies.trace.clone() });
+        let ledger =
+            Ledger::new("s".into(), Arc::new(clock.clone()), telling, LedgerOptions::default()).unwrap();
+        let watch = Watch { trace: bodies.trace.clone(), ..Watch::default() };
+        Self { config, pipeline, bodies, watch, clock, store, ledger, cancel: CancellationToken::new() }
+    }
+
+    /// Has the ordered steps written into the trace.
+    fn watched(self) -> Self {
+        self.pipeline.add_pre(None, Arc::new(self.watch.clone())).keep();
+        self.pipeline.add_post(None, Arc::new(self.watch.clone())).keep();
+        self
+    }
+
+    fn open(&self) -> (LaneHandle, LaneDriver) {
+        let root = LaneRoot {
+            parent: "c".into(),
+            root: "top".into(),
+            session: "s".into(),
+            scope: Some("agent".into()),
+            cancel: self.cancel.child_token(),
+            working_root: None,
+            progress: None,
+        };
+        let clock = Arc::new(self.clock.clone());
+        open(self.pipeline.clone(), self.ledger.clone(), clock, root, self.config.clone())
+    }
+
+    /// Starts the driver, and a program that takes every outcome.
+    fn start(self) -> Bench {
+        let (handle, driver) = self.open();
+        let driving = tokio::spawn(driver.drive());
+        let settlements = Arc::new(Mutex::new(BTreeMap::new()));
+        let program = {
+            let (handle, settlements) = (handle.clone(), Arc::clone(&settlements));
+            let trace = self.bodies.trace.clone();
+            tokio::spawn(async move {
+                loop {
+                    let settlement = std::future::poll_fn(|context| handle.poll_settled(context)).await;
+                    trace.note("value", settlement.n);
+                    let twice = settlements.lock().unwrap().insert(settlement.n, settlement.result);
+                    assert_eq!(twice, None, "{} settled twice", settlement.n);
+                }
+            })
+        };
+        Bench { setup: self, handle, driving: Some(driving), program, settlements, seen: 0 }
+    }
+}
+
+type Outcomes = BTreeMap<u64, Result<Arc<Value>, CallFailure>>;
+
+struct Bench {
+    setup: Setup,
+    handle: LaneHandle,
+    driving: Option<JoinHandle<LaneReport>>,
+    program: JoinHandle<()>,
+    settlements: Arc<Mutex<Outcomes>>,
+    seen: usize,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.program.abort();
+    }
+}
+
+impl Bench {
+    fn new(config: LaneConfig) -> Self {
+        Setup::new(config).start()
+    }
+
+    fn submit(&self, tool: &str) -> u64 {
+        self.handle.submit(tool.into(), json!({})).unwrap()
+    }
+
+    fn submit_all(&self, tools: &[&str]) {
+        for tool in tools {
+            self.submit(tool);
+        }
+    }
+
+    /// Lets every task run until nothing moves.
+    async fn quiet(&self) {
+        let mut still = 0;
+        let mut before = self.setup.bodies.trace.len();
+        while still < 8 {
+            tokio::task::yield_now().await;
+            let now = self.setup.bodies.trace.len();
+            still = if now == before { still + 1 } else { 0 };
+            before = now;
+        }
+    }
+
+    async fn release(&self, n: u64, reply: Reply) {
+        self.setup.bodies.release(n, reply);
+        self.quiet().await;
+    }
+
+    /// What happened since the last look.
+    async fn trace(&mut self) -> String {
+        self.quiet().await;
+        let lines = self.setup.bodies.trace.lines();
+        let new = lines[self.seen..].join(", ");
+        self.seen = lines.len();
+        new
+    }
+
+    /// The program's outcome of a call, if it has one.
+    fn outcome(&self, n: u64) -> Option<Result<Value, (ErrorCode, String)>> {
+        let outcomes = self.settlements.lock().unwrap();
+        let outcome = outcomes.get(&n)?;
+        Some(match outcome {
+            Ok(value) => Ok(value.as_ref().clone()),
+            Err(failure) => Err((failure.code, failure.message.clone())),
+        })
+    }
+
+    fn outcomes(&self) -> usize {
+        self.settlements.lock().unwrap().len()
+    }
+
+    /// Whether the driver has ended.
+    async fn is_done(&self) -> bool {
+        self.quiet().await;
+        self.driving.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// The report of a lane that is done.
+    async fn report(&mut self) -> LaneReport {
+        assert!(self.is_done().await, "the driver has not ended: {:?}", self.setup.bodies.trace.lines());
+        let report = self.driving.take().unwrap().await.unwrap();
+        check_ledger(&self.setup.store.events(), &report);
+        report
+    }
+
+    async fn close(&mut self) -> LaneReport {
+        self.handle.close();
+        self.report().await
+    }
+
+    /// The settled event of a call.
+    fn settled_event(&self, n: u64) -> crate::ledger::CodeDispatch {
+        let events = self.setup.store.events();
+        let found = events.into_iter().find_map(|event| match event.body {
+            EventBody::CodeDispatch(data) if number(&data.call) == n => Some(data),
+            _ => None,
+        });
+        found.unwrap_or_else(|| panic!("{n} has no settled event"))
+    }
+}
+
+/// L-1, L-2, L-5: numbering without a gap; starts in submission order; each start with exactly one settled event
+/// that refers back to it and repeats what it said; nothing of calls that never started.
+fn check_ledger(events: &[LedgerEvent], report: &LaneReport) {
+    let mut open = BTreeMap::new();
+    let mut starts = 0;
+    for (seq, event) in (1..).zip(events) {
+        assert_eq!(event.seq, seq);
+        match &event.body {
+            EventBody::CodeDispatchStart(data) => {
+                starts += 1;
+                assert_eq!(number(&data.call), starts, "starts come in submission order");
+                open.insert(data.call.clone(), (seq, data.clone()));
+            }
+            EventBody::CodeDispatch(data) => {
+                let (start_seq, start) = open.remove(&data.call).expect("a settled event follows its start");
+                assert_eq!(event.source_seqs, [start_seq]);
+                assert_eq!(
+                    (&data.root, &data.parent, &data.tool, &data.arguments),
+                    (&start.root, &start.parent, &start.tool, &start.arguments)
+                );
+            }
+            other => panic!("a lane writes no {}", other.kind()),
+        }
+    }
+    assert!(open.is_empty(), "started and never settled: {:?}", open.keys());
+    assert_eq!(starts, report.started);
+    for (n, call) in (1..).zip(&report.sub_calls) {
+        assert_eq!(call.id.as_str(), format!("c:code:{n}"));
+        if n > starts {
+            assert_eq!((call.state, call.code), (SubCallState::NotStarted, None));
+        }
+    }
+}
+
+fn states(report: &LaneReport) -> Vec<SubCallState> {
+    report.sub_calls.iter().map(|call| call.state).collect()
+}
+
+fn register(setup: &Setup, tool: Tool) -> Disposer {
+    setup.pipeline.registry().register(&Target::Global, tool).unwrap()
+}

@@ -1,0 +1,193 @@
+//! What a syntax tree contains, found in one walk.
+//!
+//! Owns the questions that need the whole tree: imports anywhere, `return` at the top level, constructs
+//! that need emission, names that are used. It must only be called with enough stack (`stack`) and
+//! decides nothing; `shape` and `attempt` do.
+
+use std::collections::BTreeSet;
+
+use swc_common::Spanned;
+use swc_ecma_ast::{
+    ArrowExpr, AutoAccessor, AwaitExpr, BindingIdent, Callee, Constructor, Decorator, Expr, FnDecl, Function,
+    GetterProp, Ident, JSXElement, JSXFragment, MetaPropExpr, MetaPropKind, Module, ReturnStmt, SetterProp,
+    StaticBlock, TaggedTpl, TsImportType,
+};
+use swc_ecma_visit::{Visit, VisitWith};
+
+use super::parse::offset;
+
+/// The answers; offsets are the first in the text.
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub(super) dynamic_import: Option<Dynamic>,
+    pub(super) returns: bool,
+    pub(super) needs_emit: bool,
+    /// A template is the tag of a template: nothing but Markdown fences looks so.
+    pub(super) fence: bool,
+    pub(super) jsx: Option<usize>,
+    /// Every `await` of something that is not simply a call of a tool, up to [`MAX_WAITS`].
+    pub(super) waits: Vec<Wait>,
+    /// Names in use; declaring a name is no use, nor is what a declared function says of itself.
+    pub(super) used: BTreeSet<String>,
+}
+
+/// An `await` that may wait for ever: a call of a tool never does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub(super) offset: usize,
+    /// The awaited promise is made by hand on the spot.
+    pub(super) bare: bool,
+}
+
+/// More places to wait than this help nobody.
+const MAX_WAITS: usize = 64;
+
+/// `import()` or `import.meta`.
+#[derive(Debug)]
+pub(super) struct Dynamic {
+    pub(super) offset: usize,
+    /// The module, when it is written as a string.
+    pub(super) specifier: Option<String>,
+    pub(super) meta: bool,
+}
+
+/// Walks a tree.
+pub(super) fn gather(module: &Module) -> Facts {
+    let mut walk = Walk { facts: Facts::default(), functions: 0, inside: Vec::new() };
+    module.visit_with(&mut walk);
+    walk.facts
+}
+
+/// `tools.name(...)` or `tools["name"](...)`.
+fn is_tool_call(expression: &Expr) -> bool {
+    let Expr::Call(call) = expression else { return false };
+    let Callee::Expr(callee) = &call.callee else { return false };
+    matches!(&**callee, Expr::Member(member) if is_named(&member.obj, "tools"))
+}
+
+fn is_named(expression: &Expr, name: &str) -> bool {
+    matches!(expression, Expr::Ident(ident) if *ident.sym == *name)
+}
+
+struct Walk {
+    facts: Facts,
+    functions: usize,
+    /// Declared functions that are being walked.
+    inside: Vec<String>,
+}
+
+impl Walk {
+    fn nested<N: VisitWith<Self>>(&mut self, node: &N) {
+        self.functions += 1;
+        node.visit_children_with(self);
+        self.functions -= 1;
+    }
+
+    fn import(&mut self, offset: usize, specifier: Option<String>, meta: bool) {
+        self.facts.dynamic_import.get_or_insert(Dynamic { offset, specifier, meta });
+    }
+}
+
+impl Visit for Walk {
+    fn visit_return_stmt(&mut self, node: &ReturnStmt) {
+        self.facts.returns |= self.functions == 0;
+        node.visit_children_with(self);
+    }
+
+    fn visit_function(&mut self, node: &Function) {
+        self.nested(node);
+    }
+
+    fn visit_arrow_expr(&mut self, node: &ArrowExpr) {
+        self.nested(node);
+    }
+
+    fn visit_constructor(&mut self, node: &Constructor) {
+        self.nested(node);
+    }
+
+    fn visit_getter_prop(&mut self, node: &GetterProp) {
+        self.nested(node);
+    }
+
+    fn visit_setter_prop(&mut self, node: &SetterProp) {
+        self.nested(node);
+    }
+
+    fn visit_static_block(&mut self, node: &StaticBlock) {
+        self.nested(node);
+    }
+
+    fn visit_fn_decl(&mut self, node: &FnDecl) {
+        self.inside.push(node.ident.sym.to_string());
+        node.function.visit_with(self);
+        self.inside.pop();
+    }
+
+    /// A declaration; its type is not walked.
+    fn visit_binding_ident(&mut self, _: &BindingIdent) {}
+
+    fn visit_ident(&mut self, node: &Ident) {
+        if !self.facts.used.contains(&*node.sym) && !self.inside.iter().any(|name| *name == *node.sym) {
+            self.facts.used.insert(node.sym.to_string());
+        }
+    }
+
+    fn visit_callee(&mut self, node: &Callee) {
+        if let Callee::Import(import) = node {
+            self.import(offset(import.span.lo), None, false);
+        }
+        node.visit_children_with(self);
+    }
+
+    fn visit_call_expr(&mut self, node: &swc_ecma_ast::CallExpr) {
+        if let Callee::Import(import) = &node.callee {
+            let specifier = node.args.first().and_then(|argument| match &*argument.expr {
+                Expr::Lit(swc_ecma_ast::Lit::Str(text)) => Some(text.value.to_string_lossy().into_owned()),
+                _ => None,
+            });
+            self.import(offset(import.span.lo), specifier, false);
+        }
+        node.visit_children_with(self);
+    }
+
+    fn visit_meta_prop_expr(&mut self, node: &MetaPropExpr) {
+        if matches!(node.kind, MetaPropKind::ImportMeta) {
+            self.import(offset(node.span.lo), None, true);
+        }
+    }
+
+    fn visit_await_expr(&mut self, node: &AwaitExpr) {
+        if !is_tool_call(&node.arg) && self.facts.waits.len() < MAX_WAITS {
+            let bare = matches!(&*node.arg, Expr::New(made) if is_named(&made.callee, "Promise"));
+            self.facts.waits.push(Wait { offset: offset(node.span.lo), bare });
+        }
+        node.visit_children_with(self);
+    }
+
+    fn visit_decorator(&mut self, node: &Decorator) {
+        self.facts.needs_emit = true;
+        node.visit_children_with(self);
+    }
+
+    fn visit_auto_accessor(&mut self, node: &AutoAccessor) {
+        self.facts.needs_emit = true;
+        node.visit_children_with(self);
+    }
+
+    fn visit_tagged_tpl(&mut self, node: &TaggedTpl) {
+        self.facts.fence |= node.tag.is_tpl();
+        node.visit_children_with(self);
+    }
+
+    fn visit_jsx_element(&mut self, node: &JSXElement) {
+        self.facts.jsx.get_or_insert(offset(node.span_lo()));
+    }
+
+    fn visit_jsx_fragment(&mut self, node: &JSXFragment) {
+        self.facts.jsx.get_or_insert(offset(node.span_lo()));
+    }
+
+    /// Only types: erased with everything in it.
+    fn visit_ts_import_type(&mut self, _: &TsImportType) {}
+}

@@ -1,0 +1,198 @@
+//! Texts that are no program: shell commands, arguments, prose, Python, patches.
+//!
+//! Owns telling these apart and the one line that says what to do instead (CM-32). It must never refuse
+//! a text that parses as a sensible program: it is asked after parsing failed, and `only_shell` is the
+//! one test for texts that parse by accident. `hints` knows the tools.
+
+use super::hints::{Power, ToolHints, first_reference, reference};
+use crate::ids::nearest;
+
+/// Says what a fenced block of another language is.
+pub(super) fn foreign(language: &str, hints: &ToolHints<'_>) -> Option<String> {
+    match language {
+        "bash" | "sh" | "shell" | "zsh" | "console" | "terminal" | "powershell" | "cmd" | "fish" => {
+            Some(shell(hints))
+        }
+        "python" | "py" | "python3" => Some(python(hints)),
+        "diff" | "patch" => Some(patch(hints)),
+        _ => None,
+    }
+}
+
+/// Says what a text that does not parse is, if it is not an attempt at a program.
+pub(super) fn recognise(text: &str, hints: &ToolHints<'_>) -> Option<String> {
+    let text = text.trim();
+    if let Some(message) = arguments(text, hints) {
+        return Some(message);
+    }
+    if is_patch(text) {
+        return Some(patch(hints));
+    }
+    if is_python(text) {
+        return Some(python(hints));
+    }
+    if is_shell(text) {
+        return Some(shell(hints));
+    }
+    is_prose(text).then(|| {
+        format!(
+            "this is prose, not a program; pass only TypeScript, for example `return await {}({{...}})`",
+            first_reference(hints)
+        )
+    })
+}
+
+/// The message for a text without any code.
+pub(super) fn empty(hints: &ToolHints<'_>) -> String {
+    format!(
+        "there is no program in the text; pass TypeScript, for example `return await {}({{...}})`",
+        first_reference(hints)
+    )
+}
+
+/// The message for a shell command.
+pub(super) fn shell(hints: &ToolHints<'_>) -> String {
+    format!("this is a shell command; programs are TypeScript, and {}", Power::Commands.sentence(hints))
+}
+
+fn python(hints: &ToolHints<'_>) -> String {
+    format!(
+        "this is Python; programs are TypeScript: write the same in TypeScript and call tools as `await {}({{...}})`",
+        first_reference(hints)
+    )
+}
+
+fn patch(hints: &ToolHints<'_>) -> String {
+    format!("this is a patch; programs are TypeScript, and {}", Power::Patches.sentence(hints))
+}
+
+/// The message for a text that is one JSON object.
+pub(super) fn arguments(text: &str, hints: &ToolHints<'_>) -> Option<String> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
+    if object.get("code").is_some_and(serde_json::Value::is_string) {
+        return Some(
+            "this is JSON with the program inside; pass the program's text itself as `code`".to_owned(),
+        );
+    }
+    let named = ["tool", "name", "tool_name", "recipient_name"]
+        .iter()
+        .filter_map(|key| object.get(*key)?.as_str())
+        .find_map(|name| nearest(name.trim_start_matches("functions."), hints.names.iter().copied()));
+    Some(literal(named, hints))
+}
+
+/// The message for an object of constants: somebody's arguments.
+pub(super) fn literal(tool: Option<&str>, hints: &ToolHints<'_>) -> String {
+    let tool = tool.map_or_else(|| first_reference(hints), reference);
+    format!(
+        "these are arguments of a tool, not a program; call the tool with them: `return await {tool}({{...}})`"
+    )
+}
+
+const COMMANDS: [&str; 84] = [
+    "ls", "cd", "cat", "echo", "grep", "egrep", "rg", "find", "sed", "awk", "head", "tail", "wc", "sort",
+    "uniq", "cut", "tr", "xargs", "mkdir", "rmdir", "rm", "cp", "mv", "ln", "touch", "chmod", "chown", "pwd",
+    "which", "whoami", "env", "printenv", "export", "source", "curl", "wget", "git", "gh", "npm", "npx",
+    "pnpm", "yarn", "bun", "node", "deno", "tsc", "python", "python3", "pip", "pip3", "uv", "cargo", "rustc",
+    "go", "make", "cmake", "gcc", "docker", "kubectl", "ssh", "scp", "tar", "zip", "unzip", "sudo", "apt",
+    "apt-get", "brew", "ps", "kill", "df", "du", "date", "sleep", "tee", "diff", "patch", "tree", "file",
+    "stat", "bash", "sh", "zsh", "jq",
+];
+
+/// Whether a name is a command of the shell that programs do not use as a variable.
+pub(super) fn is_command(word: &str) -> bool {
+    COMMANDS.contains(&word)
+}
+
+/// Whether the first line of a text that does not parse is a command.
+fn is_shell(text: &str) -> bool {
+    if text.starts_with("#!") {
+        return text.lines().next().is_some_and(|line| line.ends_with("sh"));
+    }
+    let Some(line) = text.lines().map(str::trim).find(|line| !line.is_empty() && !line.starts_with('#'))
+    else {
+        return false;
+    };
+    if let Some(rest) = line.strip_prefix("$ ") {
+        return rest.starts_with(|c: char| c.is_ascii_lowercase() || matches!(c, '.' | '/'));
+    }
+    let mut words = line.split_whitespace().peekable();
+    while words.next_if(|word| is_assignment(word)).is_some() {}
+    let Some(first) = words.next() else { return false };
+    let second = words.next().unwrap_or_default();
+    if matches!((first, second), ("if" | "while", "[" | "[[") | ("set", "-e" | "-ex" | "-euo" | "-x")) {
+        return true;
+    }
+    if first == "for" && line.contains("; do") {
+        return true;
+    }
+    if first.starts_with("./")
+        || (first.starts_with('/') && first.matches('/').count() > 1 && !first.ends_with('/'))
+    {
+        return !first.starts_with("//") && !first.starts_with("/*");
+    }
+    let code = ["=", "=>", "(", ".", ":", ",", "{", "?", "in", "of", "as", "=="];
+    is_command(first.trim_end_matches(';'))
+        && !code.contains(&second)
+        && !second.starts_with(['(', '='])
+        && (first != "export" || second.contains('='))
+}
+
+/// `NAME=value` before a command.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, value)| {
+        !name.is_empty()
+            && !value.is_empty()
+            && name.chars().all(|c| c.is_ascii_uppercase() || c == '_' || c.is_ascii_digit())
+    })
+}
+
+fn is_python(text: &str) -> bool {
+    text.starts_with("#!") && text.lines().next().is_some_and(|line| line.contains("python"))
+        || text.lines().map(str::trim).any(python_line)
+}
+
+/// Whether no JavaScript program has such a line.
+fn python_line(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().take(6).collect();
+    let name = |word: &str| {
+        !word.is_empty()
+            && word.trim_end_matches(',').chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
+    };
+    match words.as_slice() {
+        ["import", module] | ["from", module, "import", ..] => name(module),
+        ["import", module, "as", alias] => name(module) && name(alias),
+        ["import", module, ..] => module.ends_with(',') && name(module) && !line.contains(['{', '"', '\'']),
+        ["def" | "elif", ..] | ["async", "def", ..] => line.ends_with(':') || line.contains("):"),
+        [
+            "class" | "if" | "for" | "while" | "with" | "except" | "try:" | "else:" | "finally:" | "except:",
+            ..,
+        ] => line.ends_with(':'),
+        ["print", text, ..] => text.starts_with(['"', '\'']),
+        _ => false,
+    }
+}
+
+fn is_patch(text: &str) -> bool {
+    text.starts_with("*** Begin Patch")
+        || text.starts_with("diff --git ")
+        || (text.starts_with("--- ") && text.lines().nth(1).is_some_and(|line| line.starts_with("+++ ")))
+}
+
+/// Three words in a row at the start, and nowhere a sign of code.
+fn is_prose(text: &str) -> bool {
+    let signs = ["=", "{", ";", "=>", "await ", "const ", "return ", "tools.", "console.", "()"];
+    let words = text.split_whitespace().take_while(|word| {
+        let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
+        !word.is_empty() && word.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-'))
+    });
+    let keywords = [
+        "const", "let", "var", "function", "class", "import", "export", "return", "if", "for", "while",
+        "await", "async",
+    ];
+    let first = text.split_whitespace().next().unwrap_or_default();
+    words.take(3).count() == 3 && !keywords.contains(&first) && !signs.iter().any(|sign| text.contains(sign))
+}

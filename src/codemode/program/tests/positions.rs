@@ -1,0 +1,95 @@
+//! From a place of the script back to the text as written.
+
+use super::{program, refused};
+use crate::codemode::program::{Position, PreparedProgram};
+
+/// Where `needle` stands in the script is where it stands in the text.
+fn same_place(program: &PreparedProgram, needle: &str) {
+    let at = |text: &str| {
+        let offset = text.find(needle).unwrap_or_else(|| panic!("{needle} in {text}"));
+        let before = &text[..offset];
+        let line = before.split('\n').count();
+        let column = before.rsplit('\n').next().unwrap_or_default().encode_utf16().count() + 1;
+        Position { line: u32::try_from(line).unwrap(), column: u32::try_from(column).unwrap() }
+    };
+    let place = at(program.script());
+    assert_eq!(
+        program.locate(place.line, place.column),
+        Some(at(program.written())),
+        "{needle}\n{}",
+        program.script()
+    );
+}
+
+/// CM-7
+#[test]
+fn places_in_the_script_are_places_in_the_text() {
+    let inserted = program("a('é😀', needle); other\nlast(x) + more");
+    for needle in ["a('", "needle", "other", "last", "more"] {
+        same_place(&inserted, needle);
+    }
+    let typed = program("const f = (a: Map<文, '😀'>) => needle;\r\nreturn f as 文 + more");
+    for needle in ["const", "needle", "return", "more"] {
+        same_place(&typed, needle);
+    }
+    for source in [
+        "Prose é😀 here\n```ts\nfirst(needle);\nsecond()\n```\n",
+        "export default async function () { needle() }",
+        "export default async () => { needle() }",
+        "// c\nfunction () { needle() }",
+        "{ a: needle(), b: 2 }",
+        "(async () => { await needle() })",
+        "export const first = needle()",
+    ] {
+        same_place(&program(source), "needle");
+    }
+}
+
+/// CM-7
+#[test]
+fn places_in_emitted_code_go_through_the_map() {
+    let source =
+        "enum A { X = 'é😀' }\nconst a: string = first(A.X,\n  needle(`x\u{2028}`), other);\nreturn last(a)";
+    let program = program(source);
+    let script = program.script();
+    for name in ["first(", "needle(", "other)", "last("] {
+        let lines = super::super::position::Lines::new(script);
+        let found = lines.position(script, script.find(name).unwrap());
+        let written = super::super::position::Lines::new(source);
+        let expected = written.position(source, source.find(name).unwrap());
+        assert_eq!(program.locate(found.line, found.column), Some(expected), "{name}\n{script}");
+    }
+    let last = u32::try_from(super::super::position::Lines::new(script).count()).unwrap();
+    assert_eq!(program.locate(last, 1), None);
+}
+
+/// CM-7
+#[test]
+fn wrapper_code_has_no_place() {
+    let program = program("return 1");
+    assert_eq!(program.locate(1, 1), None);
+    assert_eq!(program.locate(1, 27), None);
+    assert_eq!(program.locate(1, 28), Some(Position { line: 1, column: 1 }));
+    assert_eq!(program.locate(2, 1), None);
+    assert_eq!(program.locate(0, 1), None);
+    assert_eq!(program.locate(1, 9999), Some(Position { line: 1, column: 9 }));
+}
+
+/// CM-7
+#[test]
+fn a_mark_is_not_counted() {
+    let program = program("\u{feff}return x");
+    assert_eq!(program.locate(1, 28 + 7), Some(Position { line: 1, column: 8 }));
+    assert_eq!(program.frame(Position { line: 1, column: 8 }), "   1 | return x\n     |        ^");
+    assert_eq!(program.frame(Position { line: 9, column: 1 }), "");
+}
+
+/// CM-7
+#[test]
+fn errors_stand_where_they_are_in_the_whole_text() {
+    let error = refused("Look:\n\n```ts\nconst a = 1;\nconst b = a +;\n```\n");
+    assert_eq!(error.position, Some(Position { line: 5, column: 14 }));
+    assert_eq!(error.frame.as_deref(), Some("   5 | const b = a +;\n     |              ^"));
+    let error = refused("\u{feff}let 😀 = 1");
+    assert_eq!(error.position.map(|position| position.line), Some(1));
+}

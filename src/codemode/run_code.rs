@@ -1,0 +1,222 @@
+//! The tool `run_code` (5.2).
+//!
+//! Owns its definition: arguments, value, and what a model reads of it. It runs programs through the same runner
+//! as everybody else. It calls the runner.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::clock::Clock;
+use crate::codemode::lane::CommitOrder;
+use crate::codemode::{ProgramRun, ProgramRunner};
+use crate::content::ContentBlock;
+use crate::ids::SessionId;
+use crate::ledger::Ledger;
+use crate::limits::RunLimits;
+use crate::outcome::{RunFailure, RunOutcome, SubCallReport};
+use crate::registry::RUN_CODE;
+use crate::tool::{CallCard, CardKind, DefinitionError, Tool, ToolContext, ToolError};
+
+/// Finds the ledger of a session that is open.
+pub trait SessionLedgers: Send + Sync + fmt::Debug {
+    /// The ledger; nothing for a session that is not open, whose runs are then not recorded.
+    fn ledger(&self, session: &SessionId) -> Option<Ledger>;
+}
+
+/// What every program of a deployment is run with.
+#[derive(Clone, Debug)]
+pub struct RunCodeSettings {
+    /// The host's limits; a call may only lower them.
+    pub limits: RunLimits,
+    /// When outcomes of parallel sub-calls are delivered.
+    pub commit_order: CommitOrder,
+    /// How long tools that were told to stop are waited for.
+    pub drain: Option<Duration>,
+}
+
+/// Most blocks that are forwarded to the model (CM-12).
+const FORWARDED_BLOCKS: usize = 8;
+
+/// What a model reads when there is nothing to read.
+const NO_OUTPUT: &str = "(run_code completed with no output)";
+
+const DESCRIPTION: &str = "Runs one TypeScript program that calls the tools as typed functions: `await \
+    tools.NAME({...})`. Only what the program prints with console.log or returns comes back. Top-level await and \
+    return work; imports do not.";
+
+/// Defines the tool.
+pub fn run_code_tool(
+    runner: ProgramRunner,
+    settings: RunCodeSettings,
+    sessions: Arc<dyn SessionLedgers>,
+    clock: Arc<dyn Clock>,
+) -> Result<Tool, DefinitionError> {
+    Tool::builder(RUN_CODE)
+        .description(DESCRIPTION)
+        .foreign_parameters(json!({
+            "type": "object",
+            "properties": {
+                "code": {"type": "string", "description": "The program, TypeScript or JavaScript."},
+                "description": {
+                    "type": "string",
+                    "pattern": "\\S",
+                    "description": "A short title for people: what the program does.",
+                },
+                "timeout_ms": {"type": "integer", "minimum": 1, "description": "Lowers the time limit of the run."},
+                "max_output_bytes": {"type": "integer", "minimum": 1, "description": "Lowers the limit of output."},
+            },
+            "required": ["code"],
+            "additionalProperties": false,
+        }))
+        .foreign_output(json!({
+            "type": "object",
+            "properties": {"logs": {"type": "array", "items": {"type": "string"}}, "result": {}},
+            "required": ["logs"],
+            "additionalProperties": false,
+        }))
+        .render(|_args, value| Ok(vec![ContentBlock::text(render(value))]))
+        .present_call(present_call)
+        .handler(move |args: Value, context: ToolContext| {
+            let (runner, settings) = (runner.clone(), settings.clone());
+            let ledger = sessions
+                .ledger(&context.session)
+                .unwrap_or_else(|| Ledger::disabled(context.session.clone(), Arc::clone(&clock)));
+            async move {
+                let outcome = runner.run(program_run(&args, &context, settings, ledger)).await;
+                reply(outcome, &context)
+            }
+        })
+}
+
+fn program_run(args: &Value, context: &ToolContext, settings: RunCodeSettings, ledger: Ledger) -> ProgramRun {
+    let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
+    let number = |name: &str| args.get(name).and_then(Value::as_u64);
+    let mut limits = settings.limits;
+    if let Some(timeout) = number("timeout_ms") {
+        limits.wall = limits.wall.min(Duration::from_millis(timeout));
+    }
+    if let Some(bytes) = number("max_output_bytes").and_then(|bytes| usize::try_from(bytes).ok()) {
+        limits.output_bytes = limits.output_bytes.min(bytes);
+    }
+    ProgramRun {
+        call: context.call.clone(),
+        parent: context.parent.clone(),
+        code: text("code").unwrap_or_default(),
+        description: text("description"),
+        session: context.session.clone(),
+        scope: context.scope.clone(),
+        limits,
+        commit_order: settings.commit_order,
+        drain: settings.drain,
+        cancel: context.cancel.clone(),
+        ledger,
+        logs: None,
+        progress: context.progress_sink(),
+        working_root: context.root().map(Into::into),
+    }
+}
+
+/// The value for hosts, the text for the model; what sub-calls handed back goes on to the outer call (T-15).
+fn reply(outcome: RunOutcome, context: &ToolContext) -> Result<Value, ToolError> {
+    context.forward_deferred(outcome.deferred);
+    match outcome.result {
+        Ok(result) => {
+            if outcome.concludes_turn {
+                context.conclude_turn();
+            }
+            let mut value = json!({"logs": outcome.logs});
+            if let (Some(result), Some(members)) = (result, value.as_object_mut()) {
+                members.insert("result".to_owned(), result);
+            }
+            let mut text = render(&value);
+            for note in &outcome.notes {
+                text.push_str("\nnote: ");
+                text.push_str(note);
+            }
+            let mut content = vec![ContentBlock::text(text)];
+            content.extend(forwarded(outcome.blocks));
+            context.set_content(content);
+            Ok(value)
+        }
+        Err(failure) => {
+            let message = render_failure(&failure, &outcome.logs, &outcome.notes, &outcome.sub_calls);
+            let mut details = serde_json::to_value(&failure).unwrap_or_default();
+            if let Some(members) = details.as_object_mut() {
+                members.insert("logs".to_owned(), json!(outcome.logs));
+                members.insert("sub_calls".to_owned(), json!(outcome.sub_calls));
+            }
+            Err(ToolError::failed(message).with_details(details))
+        }
+    }
+}
+
+fn forwarded(mut blocks: Vec<ContentBlock>) -> Vec<ContentBlock> {
+    let left_out = blocks.len().saturating_sub(FORWARDED_BLOCKS);
+    blocks.truncate(FORWARDED_BLOCKS);
+    if left_out > 0 {
+        blocks
+            .push(ContentBlock::text(format!("note: {left_out} more blocks of tool results were left out")));
+    }
+    blocks
+}
+
+/// Logs, then the result: strings raw, other JSON pretty-printed (CM-6).
+fn render(value: &Value) -> String {
+    let logs = value.get("logs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let mut parts: Vec<String> = logs.map(str::to_owned).collect();
+    match value.get("result") {
+        None => {}
+        Some(Value::String(text)) => parts.push(text.clone()),
+        Some(other) => parts.push(format!("{other:#}")),
+    }
+    if parts.is_empty() { NO_OUTPUT.to_owned() } else { parts.join("\n") }
+}
+
+fn render_failure(
+    failure: &RunFailure,
+    logs: &[String],
+    notes: &[String],
+    calls: &[SubCallReport],
+) -> String {
+    let mut text = String::new();
+    for line in logs {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text.push_str(&failure.to_string());
+    if let Some(frame) = &failure.frame {
+        text.push('\n');
+        text.push_str(frame);
+    }
+    for note in notes {
+        text.push_str("\nnote: ");
+        text.push_str(note);
+    }
+    if !calls.is_empty() {
+        text.push_str("\ntool calls of this run: ");
+        let listed: Vec<_> = calls.iter().take(20).map(describe).collect();
+        text.push_str(&listed.join(", "));
+        if calls.len() > listed.len() {
+            text.push_str(&format!(", and {} more", calls.len() - listed.len()));
+        }
+    }
+    text
+}
+
+fn describe(call: &SubCallReport) -> String {
+    let state = serde_json::to_value(call.state).ok();
+    format!("{} {}", call.tool, state.as_ref().and_then(Value::as_str).unwrap_or("unknown"))
+}
+
+fn present_call(args: &Value) -> Option<CallCard> {
+    let title = args.get("description").and_then(Value::as_str).unwrap_or("Run a program");
+    Some(CallCard::Generic {
+        title: title.to_owned(),
+        kind: CardKind::Execute,
+        raw_input: args.clone(),
+        locations: Vec::new(),
+    })
+}

@@ -1,0 +1,195 @@
+//! The life of a program in its isolate: run, wait, run, until it has ended.
+//!
+//! Owns the order of events and the decision how a program ended. Every wait has an end: an outcome of a call, a
+//! timer, the wall limit, cancellation, or, with nothing left to wait for, a deadlock at once (CM-24). It calls
+//! the isolate's turns and works the lane.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::{Clock, Sleep};
+use crate::codemode::lane::Settlement;
+use crate::engine::in_process::turn::{Finished, Standing, Turn, host_bug, parse_result};
+use crate::engine::in_process::{SharedLane, failure};
+use crate::engine::isolate::FreshIsolate;
+use crate::engine::state::Trip;
+use crate::outcome::{RunFailure, RunFailureKind};
+
+enum Event {
+    Settled(Vec<Settlement>),
+    Timer(u64),
+    Trip(Trip),
+}
+
+/// Most outcomes that one entry into the isolate delivers.
+const BATCH: usize = 256;
+
+/// Runs the isolate's program to its end.
+pub(super) async fn run(
+    isolate: &mut FreshIsolate,
+    lane: &SharedLane,
+    cancel: &CancellationToken,
+) -> Result<Option<Value>, RunFailure> {
+    let (turn, promise) = isolate.start()?;
+    if let Turn::Terminated = turn {
+        return Err(tripped(isolate));
+    }
+    let Some(promise) = promise else { return Err(host_bug("a program without a promise")) };
+    loop {
+        match isolate.standing(&promise) {
+            Standing::Returned(value) => return returned(isolate, &value),
+            Standing::Threw(reason) => return Err(threw(isolate, &reason, false)),
+            Standing::Pending => {}
+        }
+        let turn = match next_event(isolate, lane, cancel).await {
+            None => return Err(deadlock(isolate)),
+            Some(Event::Settled(settlements)) => isolate.settle(settlements),
+            Some(Event::Timer(id)) => isolate.fire(id),
+            Some(Event::Trip(trip)) => {
+                if let Some(state) = isolate.state() {
+                    state.meter.trip(trip);
+                }
+                return Err(tripped(isolate));
+            }
+        };
+        match turn {
+            Turn::Continues => {}
+            Turn::Threw(thrown) => return Err(threw(isolate, &thrown, false)),
+            Turn::Terminated => return Err(tripped(isolate)),
+        }
+    }
+}
+
+/// The next thing that can move the program on; nothing when nothing ever will.
+async fn next_event(
+    isolate: &mut FreshIsolate,
+    lane: &SharedLane,
+    cancel: &CancellationToken,
+) -> Option<Event> {
+    let state = isolate.state()?;
+    let handle = state.lane.clone();
+    let clock = Arc::clone(&state.clock);
+    let meter = Arc::clone(&state.meter);
+    let mut timer: Option<Sleep> = None;
+    let mut wall: Option<Sleep> = None;
+    let mut cancelled = pin!(cancel.cancelled());
+    poll_fn(|context| {
+        lane.work(context);
+        if let Poll::Ready(first) = handle.poll_settled(context) {
+            let mut settled = vec![first];
+            while settled.len() < BATCH
+                && let Some(next) = handle.take_settled()
+            {
+                settled.push(next);
+            }
+            return Poll::Ready(Some(Event::Settled(settled)));
+        }
+        let next_due = state.timers.next_due();
+        if let Some(id) = state.timers.take_due(clock.monotonic()) {
+            return Poll::Ready(Some(Event::Timer(id)));
+        }
+        if next_due.is_none() && handle.outstanding() == 0 {
+            return Poll::Ready(None);
+        }
+        if cancelled.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
+        }
+        if wall.get_or_insert_with(|| clock.sleep(meter.wall_left())).as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Event::Trip(Trip::Wall)));
+        }
+        if let Some(due) = next_due {
+            let sleep = timer.get_or_insert_with(|| clock.sleep(due.saturating_sub(clock.monotonic())));
+            if sleep.as_mut().poll(context).is_ready() {
+                timer = None;
+                if let Some(id) = state.timers.take_due(clock.monotonic().max(due)) {
+                    return Poll::Ready(Some(Event::Timer(id)));
+                }
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result<Option<Value>, RunFailure> {
+    if let Some(reason) = isolate.state().and_then(|state| state.unhandled.take_first()) {
+        return Err(threw(isolate, &reason, true));
+    }
+    let Some(state) = isolate.state() else { return Err(host_bug("a run without state")) };
+    let limit = state.limits.output_bytes;
+    let room = limit.saturating_sub(state.printed_bytes);
+    match isolate.finish(value, room) {
+        Finished::Value(text) => parse_result(text),
+        Finished::Problem(message) => Err(RunFailure::new(RunFailureKind::InvalidOutput, message)),
+        Finished::TooLarge(bytes) => Err(RunFailure::new(
+            RunFailureKind::OutputLimit,
+            format!(
+                "the program's value takes {bytes} bytes, and {room} of {limit} are left for it; return a summary, or \
+                 only the part you need"
+            ),
+        )),
+        Finished::Terminated => Err(tripped(isolate)),
+    }
+}
+
+fn threw(isolate: &mut FreshIsolate, reason: &v8::Global<v8::Value>, unhandled: bool) -> RunFailure {
+    let description = isolate.describe(reason);
+    if isolate.heap_exceeded() || isolate.state().is_some_and(|state| state.meter.tripped().is_some()) {
+        return tripped(isolate);
+    }
+    let Some(state) = isolate.state() else { return host_bug("a run without state") };
+    failure::exception(&state.program, &state.bindings, description, unhandled)
+}
+
+/// The limit that ended the run, with the place where the program was.
+fn tripped(isolate: &mut FreshIsolate) -> RunFailure {
+    let heap = isolate.heap_exceeded();
+    let Some(state) = isolate.state() else { return host_bug("a run without state") };
+    if heap {
+        state.meter.trip(Trip::Heap);
+    }
+    let Some(trip) = state.meter.tripped() else { return host_bug("V8 ended the program without a reason") };
+    let mut failure = trip.failure(&state.limits);
+    if let Some(position) = state.interrupted_at {
+        failure.line = Some(position.line);
+        failure.column = Some(position.column);
+        failure.frame = Some(state.program.frame(position));
+    }
+    failure
+}
+
+fn deadlock(isolate: &mut FreshIsolate) -> RunFailure {
+    if let Some(reason) = isolate.state().and_then(|state| state.unhandled.take_first()) {
+        return threw(isolate, &reason, true);
+    }
+    let Some(state) = isolate.state() else { return host_bug("a run without state") };
+    let program = &state.program;
+    let mut lines: Vec<_> = program.waits().iter().map(|position| position.line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let place = match lines.as_slice() {
+        [] => String::new(),
+        [line] => format!(" at line {line}"),
+        several => {
+            let several: Vec<_> = several.iter().take(8).map(ToString::to_string).collect();
+            format!(" at one of the lines {}", several.join(", "))
+        }
+    };
+    let mut failure = RunFailure::new(
+        RunFailureKind::Deadlock,
+        format!(
+            "the program waits{place} for a promise that nothing will ever settle: no tool call and no timer is pending"
+        ),
+    );
+    if let Some(position) = program.waits().first() {
+        failure.line = Some(position.line);
+        failure.column = Some(position.column);
+        failure.frame = Some(program.frame(*position));
+    }
+    failure
+}

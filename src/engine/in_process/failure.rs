@@ -1,0 +1,88 @@
+//! From what was thrown to a structured failure (CM-23).
+//!
+//! Owns the words and the place of exceptions and syntax errors. It never shows a frame or a path of the host. It
+//! calls the prepared program for positions, frames and hints.
+
+use serde::Deserialize;
+
+use crate::codemode::bindings::Bindings;
+use crate::codemode::program::{PreparedProgram, ToolHints, explain_missing_global};
+use crate::engine::stack::first_position;
+use crate::ids::ToolName;
+use crate::outcome::{RunFailure, RunFailureKind};
+
+/// What the runtime JavaScript says of a thrown value.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Description {
+    name: String,
+    message: String,
+    stack: String,
+    tool_call: Option<FailedCall>,
+    missing: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct FailedCall {
+    tool: String,
+    code: String,
+}
+
+/// The failure of a program that threw.
+pub(super) fn exception(
+    program: &PreparedProgram,
+    bindings: &Bindings,
+    description: Option<Description>,
+    unhandled: bool,
+) -> RunFailure {
+    let Some(Description { name, message, stack, tool_call, missing }) = description else {
+        return RunFailure::new(RunFailureKind::Exception, "the program threw a value that cannot be shown");
+    };
+    let mut text = match (name.as_str(), &tool_call) {
+        ("", _) => message,
+        (_, Some(call)) => format!("{name} ({}, {}): {message}", call.tool, call.code),
+        (_, None) if message.is_empty() => name,
+        (_, None) => format!("{name}: {message}"),
+    };
+    if let Some(missing) = missing {
+        let names: Vec<_> = bindings.names().iter().map(ToolName::as_str).collect();
+        if let Some(hint) = explain_missing_global(&missing, &ToolHints { names: &names }) {
+            text.push_str(". ");
+            text.push_str(&hint);
+        }
+    }
+    if unhandled {
+        text =
+            format!("a promise was rejected and nobody handled it (write `await` before the call): {text}");
+    }
+    let position = first_position(&stack);
+    RunFailure {
+        kind: RunFailureKind::Exception,
+        message: text,
+        line: position.map(|position| position.line),
+        column: position.map(|position| position.column),
+        frame: position.map(|position| program.frame(position)),
+        stack: (!stack.is_empty()).then_some(stack),
+    }
+}
+
+/// The failure of a program that V8 does not compile.
+pub(super) fn syntax(
+    program: &PreparedProgram,
+    text: &str,
+    line: Option<usize>,
+    column: Option<usize>,
+) -> RunFailure {
+    let script_place = line
+        .zip(column)
+        .and_then(|(line, column)| Some((u32::try_from(line).ok()?, u32::try_from(column).ok()?)));
+    let position = script_place.and_then(|(line, column)| program.locate(line, column));
+    RunFailure {
+        kind: RunFailureKind::Syntax,
+        message: text.strip_prefix("Uncaught ").unwrap_or(text).to_owned(),
+        line: position.map(|position| position.line),
+        column: position.map(|position| position.column),
+        frame: position.map(|position| program.frame(position)),
+        stack: None,
+    }
+}

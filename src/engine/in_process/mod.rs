@@ -1,0 +1,206 @@
+//! The in-process runtime: isolates on threads of the host (E-1).
+//!
+//! Owns the host's side of a run: taking an isolate, handing it the program, and having an outcome whatever
+//! becomes of the isolate's thread. What this isolation cannot promise (a V8 abort ends the host; a built-in that
+//! never looks up keeps a thread) is in `docs/limitations.md`. It calls the pool and the lane.
+
+mod event_loop;
+mod failure;
+mod park;
+mod pool;
+pub(super) mod rejections;
+mod turn;
+mod worker;
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
+use crate::codemode::{CodeRuntime, RunReport, RunRequest};
+use crate::engine::isolate::IsolateLimits;
+use crate::engine::state::{Logs, Trip};
+use crate::engine::supervision::Meter;
+use crate::limits::RunLimits;
+use crate::outcome::{RunFailure, RunFailureKind};
+use crate::pipeline::BoxFuture;
+
+use pool::Pool;
+use worker::{Ended, Job};
+
+/// How the in-process runtime works.
+#[derive(Clone, Debug)]
+pub struct InProcessOptions {
+    /// Isolates that are made before they are needed. Each costs about 1 MiB; 0 makes them on demand. Default 1.
+    pub ready: usize,
+    /// The limits that ready isolates are made with; a run with other heap limits gets an isolate of its own.
+    pub limits: RunLimits,
+}
+
+impl Default for InProcessOptions {
+    fn default() -> Self {
+        Self { ready: 1, limits: RunLimits::default() }
+    }
+}
+
+/// Runs programs in isolates inside this process, each on a thread of its own. Cloning shares the isolates.
+///
+/// V8 starts with the first isolate. Runs need a tokio runtime with time enabled.
+#[derive(Clone)]
+pub struct InProcessRuntime {
+    pool: Pool,
+    lost: Arc<AtomicU64>,
+}
+
+impl InProcessRuntime {
+    /// A runtime that starts making its ready isolates at once.
+    pub fn new(options: &InProcessOptions) -> Self {
+        let pool = Pool::new(isolate_limits(&options.limits), options.ready);
+        Self { pool, lost: Arc::default() }
+    }
+
+    /// Threads that were given up because V8 did not listen; each goes on until V8 comes back by itself.
+    pub fn lost_threads(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    async fn run_one(self, request: RunRequest, handle: LaneHandle, driver: LaneDriver) -> RunReport {
+        let logs = Arc::new(Logs::default());
+        let lane = SharedLane::new(driver);
+        let limits = request.limits.clone();
+        let (mut result, busy, notes) = match self.start(request, &handle, &lane, &logs).await {
+            Ok(Ended { result, busy, notes }) => (result, busy, notes),
+            Err(failure) => (Err(failure), Duration::ZERO, Vec::new()),
+        };
+        handle.close();
+        let report = lane.finish().await;
+        let printed = logs.take();
+        if let Err(failure) = &mut result {
+            failure.message = cut(std::mem::take(&mut failure.message), limits.output_bytes);
+        }
+        RunReport { result, logs: printed, notes, lane: report, busy }
+    }
+
+    /// Runs the program to its end, or to the point where its thread is lost.
+    async fn start(
+        &self,
+        request: RunRequest,
+        handle: &LaneHandle,
+        lane: &SharedLane,
+        logs: &Arc<Logs>,
+    ) -> Result<Ended, RunFailure> {
+        let ready = self
+            .pool
+            .take(isolate_limits(&request.limits))
+            .await
+            .map_err(|error| engine_exit(&error.to_string()))?;
+        let limits = request.limits.clone();
+        let meter = Meter::new(limits.busy, limits.wall, request.cancel.clone(), ready.isolate());
+        let (reply, ended) = oneshot::channel();
+        let job = Job {
+            request,
+            handle: handle.clone(),
+            lane: lane.clone(),
+            logs: Arc::clone(logs),
+            meter: Arc::clone(&meter),
+            host: tokio::runtime::Handle::current(),
+            reply,
+        };
+        ready.run(job).map_err(|()| engine_exit("an isolate's thread ended before its run"))?;
+        tokio::select! {
+            ended = ended => ended.map_err(|_| engine_exit("the isolate's thread ended in the middle of the run")),
+            () = meter.gave_up() => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                let trip = meter.tripped().unwrap_or(Trip::Busy);
+                Ok(Ended { result: Err(trip.failure(&limits)), busy: meter.busy(), notes: Vec::new() })
+            }
+        }
+    }
+}
+
+fn isolate_limits(limits: &RunLimits) -> IsolateLimits {
+    IsolateLimits { heap_bytes: limits.heap_bytes, array_buffer_bytes: limits.array_buffer_bytes }
+}
+
+fn engine_exit(reason: &str) -> RunFailure {
+    RunFailure::new(
+        RunFailureKind::EngineExit,
+        format!("the engine failed: {reason}; running the program again may help"),
+    )
+}
+
+fn cut(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        let mut end = limit;
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        text.truncate(end);
+    }
+    text
+}
+
+impl CodeRuntime for InProcessRuntime {
+    fn language(&self) -> &'static str {
+        "ts"
+    }
+
+    fn run(
+        &self,
+        request: RunRequest,
+        handle: LaneHandle,
+        driver: LaneDriver,
+    ) -> BoxFuture<'static, RunReport> {
+        Box::pin(self.clone().run_one(request, handle, driver))
+    }
+}
+
+impl fmt::Debug for InProcessRuntime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InProcessRuntime").field("lost_threads", &self.lost_threads()).finish_non_exhaustive()
+    }
+}
+
+/// The lane's one future. The isolate's thread works it while the program runs, so that a call costs no change of
+/// threads; the host works it to its end afterwards, also when that thread is lost.
+#[derive(Clone)]
+struct SharedLane {
+    driving: Arc<Mutex<Driving>>,
+}
+
+enum Driving {
+    Works(Pin<Box<dyn Future<Output = LaneReport> + Send>>),
+    Done(Option<LaneReport>),
+}
+
+impl SharedLane {
+    fn new(driver: LaneDriver) -> Self {
+        Self { driving: Arc::new(Mutex::new(Driving::Works(Box::pin(driver.drive())))) }
+    }
+
+    /// Does what there is to do; never ready, since the lane ends only after the program.
+    fn work(&self, context: &mut std::task::Context<'_>) {
+        let mut driving = self.driving.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Driving::Works(future) = &mut *driving
+            && let std::task::Poll::Ready(report) = future.as_mut().poll(context)
+        {
+            *driving = Driving::Done(Some(report));
+        }
+    }
+
+    async fn finish(&self) -> LaneReport {
+        poll_fn(|context| {
+            self.work(context);
+            match &mut *self.driving.lock().unwrap_or_else(PoisonError::into_inner) {
+                Driving::Works(_) => std::task::Poll::Pending,
+                Driving::Done(report) => std::task::Poll::Ready(report.take().unwrap_or_default()),
+            }
+        })
+        .await
+    }
+}

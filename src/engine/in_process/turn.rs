@@ -1,0 +1,264 @@
+//! Entering the isolate: each function here runs JavaScript once and comes back.
+//!
+//! Owns the scopes, the busy meter's bracket around every entry, and the microtask checkpoint after it. It never
+//! waits. It calls the entry functions of the runtime JavaScript.
+
+use serde_json::{Value, json};
+
+use crate::codemode::lane::Settlement;
+use crate::engine::in_process::failure::{self, Description};
+use crate::engine::isolate::FreshIsolate;
+use crate::engine::stack::PROGRAM_NAME;
+use crate::json::has_big_integer;
+use crate::outcome::{RunFailure, RunFailureKind};
+
+/// What one entry led to.
+pub(super) enum Turn {
+    /// The program goes on, or waits.
+    Continues,
+    /// Something threw through to the host: a timer's callback.
+    Threw(v8::Global<v8::Value>),
+    /// V8 ended the execution: a limit tripped.
+    Terminated,
+}
+
+/// How the program's own promise stands.
+pub(super) enum Standing {
+    Pending,
+    Returned(v8::Global<v8::Value>),
+    Threw(v8::Global<v8::Value>),
+}
+
+/// The value of a finished program.
+pub(super) enum Finished {
+    Value(Option<String>),
+    Problem(String),
+    TooLarge(usize),
+    Terminated,
+}
+
+macro_rules! enter {
+    ($isolate:expr, $scope:ident) => {
+        v8::scope!(let handles, &mut $isolate.isolate);
+        let context = v8::Local::new(handles, &$isolate.context);
+        let $scope = &mut v8::ContextScope::new(handles, context);
+    };
+}
+
+impl FreshIsolate {
+    /// Runs `body` with the busy meter on.
+    fn metered<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
+        let meter = self.state().map(|state| std::sync::Arc::clone(&state.meter));
+        if let Some(meter) = &meter {
+            meter.enter();
+        }
+        let value = body(self);
+        if let Some(meter) = &meter {
+            meter.leave();
+        }
+        value
+    }
+
+    /// Builds `tools`, compiles the program and starts it. The promise is the program's.
+    pub(super) fn start(&mut self) -> Result<(Turn, Option<v8::Global<v8::Promise>>), RunFailure> {
+        self.metered(Self::start_unmetered)
+    }
+
+    fn start_unmetered(&mut self) -> Result<(Turn, Option<v8::Global<v8::Promise>>), RunFailure> {
+        let Some(state) = self.state() else { return Err(host_bug("a run without state")) };
+        let (program, bindings) =
+            (std::sync::Arc::clone(&state.program), std::sync::Arc::clone(&state.bindings));
+        let begin = self.entry.begin.clone();
+        enter!(self, scope);
+        v8::tc_scope!(let scope, scope);
+        let text = v8::String::new(scope, bindings.json())
+            .ok_or_else(|| host_bug("the list of tools is too long"))?;
+        let receiver = v8::undefined(scope).into();
+        if begin.open(scope).call(scope, receiver, &[text.into()]).is_none() {
+            return if scope.has_terminated() {
+                Ok((Turn::Terminated, None))
+            } else {
+                Err(host_bug("the runtime did not begin"))
+            };
+        }
+        let source = v8::String::new(scope, program.script()).ok_or_else(|| {
+            RunFailure::new(RunFailureKind::Syntax, "the program is longer than V8 can compile")
+        })?;
+        let name = v8::String::new(scope, PROGRAM_NAME).ok_or_else(|| host_bug("no name"))?;
+        let origin =
+            v8::ScriptOrigin::new(scope, name.into(), 0, 0, false, 0, None, false, false, false, None);
+        let function = v8::Script::compile(scope, source, Some(&origin)).and_then(|script| script.run(scope));
+        let function = match function.map(v8::Local::<v8::Function>::try_from) {
+            Some(Ok(function)) => function,
+            Some(Err(_)) => return Err(host_bug("a prepared program is not a function")),
+            None if scope.has_terminated() => return Ok((Turn::Terminated, None)),
+            None => {
+                let message = scope.message();
+                let text =
+                    message.map(|message| message.get(scope).to_rust_string_lossy(scope)).unwrap_or_default();
+                let line = message.and_then(|message| message.get_line_number(scope));
+                let column = message.map(|message| message.get_start_column() + 1);
+                return Err(failure::syntax(&program, &text, line, column));
+            }
+        };
+        let promise = function.call(scope, receiver, &[]).map(v8::Local::<v8::Promise>::try_from);
+        let promise = match promise {
+            Some(Ok(promise)) => v8::Global::new(scope, promise),
+            Some(Err(_)) => return Err(host_bug("a prepared program gave no promise")),
+            None => return Ok((Turn::Terminated, None)),
+        };
+        scope.perform_microtask_checkpoint();
+        let turn = if scope.has_terminated() || scope.is_execution_terminating() {
+            Turn::Terminated
+        } else {
+            Turn::Continues
+        };
+        Ok((turn, Some(promise)))
+    }
+
+    /// Settles calls of the program, in order.
+    pub(super) fn settle(&mut self, settlements: Vec<Settlement>) -> Turn {
+        self.metered(|this| {
+            let settle = this.entry.settle.clone();
+            enter!(this, scope);
+            v8::tc_scope!(let scope, scope);
+            let receiver = v8::undefined(scope).into();
+            for Settlement { n, tool, result } in settlements {
+                let (ok, text, big) = match result {
+                    Ok(value) => (true, value.to_string(), has_big_integer(&value)),
+                    Err(failure) => {
+                        let report = json!({
+                            "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
+                        });
+                        let big = failure.details.as_ref().is_some_and(has_big_integer);
+                        (false, report.to_string(), big)
+                    }
+                };
+                let (ok, text, big) = match v8::String::new(scope, &text) {
+                    Some(text) => (ok, text, big),
+                    None => {
+                        let report = json!({"tool": tool, "code": "INVALID_TOOL_OUTPUT", "message":
+                            "the tool's value is longer than a program can take; ask it for less"});
+                        let Some(text) = v8::String::new(scope, &report.to_string()) else { return Turn::Terminated };
+                        (false, text, false)
+                    }
+                };
+                #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
+                let n = v8::Number::new(scope, n as f64);
+                let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
+                let args = [n.into(), ok.into(), text.into(), big.into()];
+                settle.open(scope).call(scope, receiver, &args);
+                if scope.has_terminated() {
+                    return Turn::Terminated;
+                }
+            }
+            scope.perform_microtask_checkpoint();
+            if scope.has_terminated() || scope.is_execution_terminating() { Turn::Terminated } else { Turn::Continues }
+        })
+    }
+
+    /// Runs the callback of a timer.
+    pub(super) fn fire(&mut self, id: u64) -> Turn {
+        self.metered(|this| {
+            let fire = this.entry.fire.clone();
+            enter!(this, scope);
+            v8::tc_scope!(let scope, scope);
+            let receiver = v8::undefined(scope).into();
+            #[expect(clippy::cast_precision_loss, reason = "timers are counted up from 1")]
+            let id = v8::Number::new(scope, id as f64);
+            let fired = fire.open(scope).call(scope, receiver, &[id.into()]);
+            if scope.has_terminated() {
+                return Turn::Terminated;
+            }
+            if fired.is_none()
+                && let Some(thrown) = scope.exception()
+            {
+                return Turn::Threw(v8::Global::new(scope, thrown));
+            }
+            scope.perform_microtask_checkpoint();
+            if scope.has_terminated() || scope.is_execution_terminating() {
+                Turn::Terminated
+            } else {
+                Turn::Continues
+            }
+        })
+    }
+
+    /// How the program's promise stands. Runs no JavaScript.
+    pub(super) fn standing(&mut self, promise: &v8::Global<v8::Promise>) -> Standing {
+        enter!(self, scope);
+        let promise = v8::Local::new(scope, promise);
+        match promise.state() {
+            v8::PromiseState::Pending => Standing::Pending,
+            v8::PromiseState::Fulfilled => {
+                let value = promise.result(scope);
+                Standing::Returned(v8::Global::new(scope, value))
+            }
+            v8::PromiseState::Rejected => {
+                // The host has seen it: it is not unhandled.
+                promise.mark_as_handled();
+                let reason = promise.result(scope);
+                Standing::Threw(v8::Global::new(scope, reason))
+            }
+        }
+    }
+
+    /// Turns the program's value into JSON text (CM-13). Getters and `toJSON` of the program run here.
+    pub(super) fn finish(&mut self, value: &v8::Global<v8::Value>, room: usize) -> Finished {
+        self.metered(|this| {
+            let finish = this.entry.finish.clone();
+            enter!(this, scope);
+            v8::tc_scope!(let scope, scope);
+            let receiver = v8::undefined(scope).into();
+            let value = v8::Local::new(scope, value);
+            let answer = finish.open(scope).call(scope, receiver, &[value]);
+            if scope.has_terminated() {
+                return Finished::Terminated;
+            }
+            let Some(answer) = answer.and_then(|answer| v8::Local::<v8::Array>::try_from(answer).ok()) else {
+                return Finished::Problem("the program's value cannot be read".to_owned());
+            };
+            let part = |index| {
+                answer.get_index(scope, index).and_then(|part| v8::Local::<v8::String>::try_from(part).ok())
+            };
+            let (Some(kind), Some(text)) = (part(0), part(1)) else {
+                return Finished::Problem("the program's value cannot be read".to_owned());
+            };
+            // Judged before copying out (V16).
+            let bytes = text.utf8_length(scope);
+            if bytes > room {
+                return Finished::TooLarge(bytes);
+            }
+            let text = text.to_rust_string_lossy(scope);
+            match kind.to_rust_string_lossy(scope).as_str() {
+                "json" => Finished::Value(Some(text)),
+                "none" => Finished::Value(None),
+                _ => Finished::Problem(text),
+            }
+        })
+    }
+
+    /// What was thrown, in words. Getters of the program may run here.
+    pub(super) fn describe(&mut self, thrown: &v8::Global<v8::Value>) -> Option<Description> {
+        self.metered(|this| {
+            let describe = this.entry.describe.clone();
+            enter!(this, scope);
+            v8::tc_scope!(let scope, scope);
+            let receiver = v8::undefined(scope).into();
+            let thrown = v8::Local::new(scope, thrown);
+            let text = describe.open(scope).call(scope, receiver, &[thrown])?;
+            serde_json::from_str(&text.to_rust_string_lossy(scope)).ok()
+        })
+    }
+}
+
+pub(super) fn host_bug(what: &str) -> RunFailure {
+    RunFailure::new(RunFailureKind::EngineExit, format!("a bug of the host: {what}"))
+}
+
+/// Reads the JSON text of a finished program.
+pub(super) fn parse_result(text: Option<String>) -> Result<Option<Value>, RunFailure> {
+    text.map(|text| serde_json::from_str(&text))
+        .transpose()
+        .map_err(|error| host_bug(&format!("the result is not JSON: {error}")))
+}

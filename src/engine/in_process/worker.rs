@@ -1,0 +1,81 @@
+//! The thread of one isolate.
+//!
+//! Owns the life of an isolate: made, announced, used for one job, discarded. It calls the event loop.
+
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::clock::SystemClock;
+use crate::codemode::RunRequest;
+use crate::codemode::lane::LaneHandle;
+use crate::engine::in_process::{SharedLane, event_loop, park, rejections::Rejections};
+use crate::engine::isolate::{FreshIsolate, IsolateLimits};
+use crate::engine::state::{Logs, RunState, Timers};
+use crate::engine::supervision::Meter;
+use crate::outcome::RunFailure;
+
+/// One run, on its way to an isolate's thread.
+pub(super) struct Job {
+    pub(super) request: RunRequest,
+    pub(super) handle: LaneHandle,
+    pub(super) lane: SharedLane,
+    pub(super) logs: Arc<Logs>,
+    pub(super) meter: Arc<Meter>,
+    /// The host's runtime: bodies and timers belong to it.
+    pub(super) host: tokio::runtime::Handle,
+    pub(super) reply: oneshot::Sender<Ended>,
+}
+
+/// How the program ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) result: Result<Option<Value>, RunFailure>,
+    pub(super) busy: Duration,
+    pub(super) notes: Vec<String>,
+}
+
+/// Makes an isolate, announces it, and runs the one job that comes.
+pub(super) fn serve(limits: IsolateLimits, jobs: &Receiver<Job>, announce: impl FnOnce(v8::IsolateHandle)) {
+    let isolate = match FreshIsolate::new(limits) {
+        Ok(isolate) => isolate,
+        // Not announced: whoever waits is told that no isolate could be made.
+        Err(error) => return tracing::error!(%error, "the engine cannot start"),
+    };
+    announce(isolate.isolate.thread_safe_handle());
+    // Nothing comes when the pool has been dropped.
+    if let Ok(job) = jobs.recv() {
+        run(isolate, job);
+    }
+}
+
+fn run(mut isolate: FreshIsolate, job: Job) {
+    let Job { request, handle, lane, logs, meter, host, reply } = job;
+    let _runtime = host.enter();
+    let RunRequest { program, bindings, limits, cancel, logs: sink } = request;
+    let state = RunState {
+        context: isolate.context.clone(),
+        program,
+        bindings,
+        limits,
+        meter: Arc::clone(&meter),
+        lane: handle,
+        logs,
+        sink,
+        clock: Arc::new(SystemClock::new()),
+        buffers: Arc::clone(&isolate.buffers),
+        timers: Timers::default(),
+        printed_bytes: 0,
+        unhandled: Rejections::default(),
+        interrupted_at: None,
+    };
+    isolate.isolate.set_slot(Box::new(state));
+    let result = park::block_on(event_loop::run(&mut isolate, &lane, &cancel));
+    // Handles into the heap must go before the heap does.
+    drop(isolate.isolate.remove_slot::<Box<RunState>>());
+    // The host may have given this run up.
+    let _ = reply.send(Ended { result, busy: meter.busy(), notes: Vec::new() });
+}

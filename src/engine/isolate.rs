@@ -1,0 +1,137 @@
+//! One isolate, made from the snapshot for one run.
+//!
+//! Owns the isolate with its limits, the context and the entry functions of the runtime JavaScript. An isolate is
+//! used for one run and then discarded (E-2). It calls the allocator, the snapshot and the natives.
+//!
+//! # Safety
+//! The near-heap-limit callback gets a pointer to the [`HeapGuard`] that the isolate's owner keeps in a box until
+//! after the isolate is gone.
+
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::engine::allocator::{self, BufferBudget};
+use crate::engine::state::RunState;
+use crate::engine::{natives, snapshot, stack};
+
+/// What an isolate is made with; both limits are fixed from then on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct IsolateLimits {
+    pub(super) heap_bytes: usize,
+    pub(super) array_buffer_bytes: usize,
+}
+
+/// Below this V8 cannot work at all.
+const LEAST_HEAP_BYTES: usize = 8 * 1024 * 1024;
+
+/// What V8 gets on top when its limit is near, so that it can unwind instead of aborting (M12).
+const UNWINDING_BYTES: usize = 32 * 1024 * 1024;
+
+/// What the near-heap-limit callback works on.
+struct HeapGuard {
+    isolate: v8::IsolateHandle,
+    exceeded: AtomicBool,
+}
+
+/// The entry functions of the runtime JavaScript.
+pub(super) struct Entry {
+    pub(super) begin: v8::Global<v8::Function>,
+    pub(super) settle: v8::Global<v8::Function>,
+    pub(super) fire: v8::Global<v8::Function>,
+    pub(super) finish: v8::Global<v8::Function>,
+    pub(super) describe: v8::Global<v8::Function>,
+}
+
+/// An isolate that is ready to run one program.
+pub(super) struct FreshIsolate {
+    // In order of dropping: handles into the heap, then the heap, then what its callbacks point to.
+    pub(super) entry: Entry,
+    pub(super) context: v8::Global<v8::Context>,
+    pub(super) isolate: v8::OwnedIsolate,
+    guard: Box<HeapGuard>,
+    pub(super) buffers: Arc<BufferBudget>,
+    pub(super) limits: IsolateLimits,
+}
+
+/// Why an isolate could not be made. A bug of the build: the snapshot does not fit.
+#[derive(Debug, thiserror::Error)]
+#[error("the start-up snapshot lacks `{0}`")]
+pub(super) struct BrokenSnapshot(&'static str);
+
+impl FreshIsolate {
+    /// Makes an isolate on this thread.
+    pub(super) fn new(limits: IsolateLimits) -> Result<Self, BrokenSnapshot> {
+        let buffers = BufferBudget::new(limits.array_buffer_bytes);
+        let params = v8::Isolate::create_params()
+            .snapshot_blob(snapshot::startup_data())
+            .external_references(natives::references().into())
+            .array_buffer_allocator(allocator::counted(Arc::clone(&buffers)).make_shared())
+            .heap_limits(0, limits.heap_bytes.max(LEAST_HEAP_BYTES))
+            .allow_atomics_wait(false);
+        let mut isolate = v8::Isolate::new(params);
+        isolate.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
+        isolate.set_prepare_stack_trace_callback(stack::prepare);
+        isolate.set_promise_reject_callback(super::in_process::rejections::note);
+        isolate.set_capture_stack_trace_for_uncaught_exceptions(false, 0);
+        let guard =
+            Box::new(HeapGuard { isolate: isolate.thread_safe_handle(), exceeded: AtomicBool::new(false) });
+        let data = std::ptr::from_ref(&*guard).cast_mut().cast();
+        isolate.add_near_heap_limit_callback(near_heap_limit, data);
+        let (context, entry) = {
+            v8::scope!(let scope, &mut isolate);
+            let context = v8::Context::new(scope, v8::ContextOptions::default());
+            context.set_allow_generation_from_strings(false);
+            let scope = &mut v8::ContextScope::new(scope, context);
+            let entry = read_entry(scope)?;
+            (v8::Global::new(scope, context), entry)
+        };
+        Ok(Self { entry, context, isolate, guard, buffers, limits })
+    }
+
+    /// Whether the heap outgrew its limit.
+    pub(super) fn heap_exceeded(&self) -> bool {
+        self.guard.exceeded.load(Ordering::Acquire)
+    }
+
+    /// The run's state; nothing before the run has begun.
+    pub(super) fn state(&mut self) -> Option<&mut RunState> {
+        self.isolate.get_slot_mut::<Box<RunState>>().map(|state| &mut **state)
+    }
+}
+
+impl std::fmt::Debug for FreshIsolate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FreshIsolate").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+fn read_entry(scope: &mut v8::PinScope<'_, '_>) -> Result<Entry, BrokenSnapshot> {
+    let record = scope
+        .get_context_data_from_snapshot_once::<v8::Object>(0)
+        .map_err(|_| BrokenSnapshot("the record of entry functions"))?;
+    let mut function = |name: &'static str| {
+        let key = v8::String::new(scope, name).ok_or(BrokenSnapshot(name))?;
+        let value = record.get(scope, key.into()).ok_or(BrokenSnapshot(name))?;
+        let function = v8::Local::<v8::Function>::try_from(value).map_err(|_| BrokenSnapshot(name))?;
+        Ok(v8::Global::new(scope, function))
+    };
+    Ok(Entry {
+        begin: function("begin")?,
+        settle: function("settle")?,
+        fire: function("fire")?,
+        finish: function("finish")?,
+        describe: function("describe")?,
+    })
+}
+
+/// Ends the run and gives V8 room to unwind. A second call gives more once again: V8 aborts the process if the
+/// limit is not raised, and the isolate is about to be discarded anyway (M12).
+#[expect(unsafe_code, reason = "called by V8")]
+unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial: usize) -> usize {
+    // SAFETY: the guard outlives the isolate, and only atomics and the thread-safe handle are used.
+    let guard = unsafe { &*data.cast::<HeapGuard>() };
+    guard.exceeded.store(true, Ordering::Release);
+    guard.isolate.terminate_execution();
+    current.saturating_add(UNWINDING_BYTES)
+}

@@ -1,0 +1,18 @@
+//! The engine: everything that names V8, and the only `unsafe`.
+//!
+//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog and the in-process runtime.
+//! It decides nothing about tools: a call of a program goes to the lane and nowhere else. It calls `codemode`.
+
+mod allocator;
+mod in_process;
+mod isolate;
+mod manifest;
+mod natives;
+mod platform;
+mod snapshot;
+mod stack;
+mod state;
+mod supervision;
+
+pub use in_process::{InProcessOptions, InProcessRuntime};
+pub use platform::v8_version;

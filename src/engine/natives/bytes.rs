@@ -1,0 +1,148 @@
+//! Bytes and copies: randomness, digests, encodings, structured clone.
+//!
+//! Owns what needs native code. It reads and writes only the views that it is handed.
+
+use sha1::Digest;
+use v8::{ValueDeserializerHelper, ValueSerializerHelper};
+
+use crate::engine::natives::{give_text, state, text, throw, throw_range};
+
+/// `random(bytes)`: fills a `Uint8Array`.
+pub(super) fn random(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    _value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let Ok(view) = v8::Local::<v8::Uint8Array>::try_from(args.get(0)) else { return };
+    let mut bytes = vec![0; view.byte_length()];
+    if getrandom::fill(&mut bytes).is_err() {
+        return throw(scope, "the system has no randomness to give");
+    }
+    let offset = view.byte_offset();
+    let Some(buffer) = view.buffer(scope) else { return };
+    let store = buffer.get_backing_store();
+    for (cell, byte) in store.iter().skip(offset).zip(bytes) {
+        cell.set(byte);
+    }
+}
+
+fn contents(args: &v8::FunctionCallbackArguments<'_>, index: i32) -> Option<Vec<u8>> {
+    let view = v8::Local::<v8::ArrayBufferView>::try_from(args.get(index)).ok()?;
+    let mut bytes = vec![0; view.byte_length()];
+    let copied = view.copy_contents(&mut bytes);
+    bytes.truncate(copied);
+    Some(bytes)
+}
+
+fn give_bytes(scope: &mut v8::PinScope<'_, '_>, value: &mut v8::ReturnValue<'_, v8::Value>, bytes: &[u8]) {
+    // Through the isolate's own allocator, so that it is counted; V8 aborts on a refusal here, so ask first.
+    if !state(scope).is_some_and(|state| state.buffers.has_room_for(bytes.len())) {
+        return throw_range(scope, "Array buffer allocation failed");
+    }
+    let store = v8::ArrayBuffer::new_backing_store(scope, bytes.len());
+    for (cell, byte) in store.iter().zip(bytes) {
+        cell.set(*byte);
+    }
+    let buffer = v8::ArrayBuffer::with_backing_store(scope, &store.make_shared());
+    match v8::Uint8Array::new(scope, buffer, 0, bytes.len()) {
+        Some(view) => value.set(view.into()),
+        None => throw(scope, "the bytes do not fit into an array"),
+    }
+}
+
+/// `digest(name, bytes) -> Uint8Array`
+pub(super) fn digest(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let (Some(name), Some(bytes)) = (text(scope, &args, 0), contents(&args, 1)) else { return };
+    let hash = match name.as_str() {
+        "SHA-1" => sha1::Sha1::digest(&bytes).to_vec(),
+        "SHA-256" => sha2::Sha256::digest(&bytes).to_vec(),
+        "SHA-384" => sha2::Sha384::digest(&bytes).to_vec(),
+        "SHA-512" => sha2::Sha512::digest(&bytes).to_vec(),
+        _ => return throw(scope, "unknown digest"),
+    };
+    give_bytes(scope, &mut value, &hash);
+}
+
+/// `utf8Encode(text) -> Uint8Array`
+pub(super) fn utf8_encode(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(text) = text(scope, &args, 0) else { return };
+    give_bytes(scope, &mut value, text.as_bytes());
+}
+
+/// `encoding(label) -> string | null`: the canonical name of an encoding, in lower case.
+pub(super) fn encoding(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let label = text(scope, &args, 0).unwrap_or_default();
+    match encoding_rs::Encoding::for_label_no_replacement(label.as_bytes()) {
+        Some(encoding) => give_text(scope, &mut value, &encoding.name().to_ascii_lowercase()),
+        None => value.set_null(),
+    }
+}
+
+/// `decode(bytes, name, fatal, ignoreBom) -> string | undefined`
+pub(super) fn decode(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let (Some(bytes), Some(name)) = (contents(&args, 0), text(scope, &args, 1)) else { return };
+    let (fatal, keep_bom) = (args.get(2).is_true(), args.get(3).is_true());
+    let Some(encoding) = encoding_rs::Encoding::for_label(name.as_bytes()) else { return };
+    let (decoded, malformed) = if keep_bom {
+        encoding.decode_without_bom_handling(&bytes)
+    } else {
+        encoding.decode_with_bom_removal(&bytes)
+    };
+    if !(fatal && malformed) {
+        give_text(scope, &mut value, &decoded);
+    }
+}
+
+struct Cloner;
+
+impl v8::ValueSerializerImpl for Cloner {
+    fn throw_data_clone_error<'s>(
+        &self,
+        scope: &mut v8::PinScope<'s, '_>,
+        message: v8::Local<'s, v8::String>,
+    ) {
+        let error = v8::Exception::error(scope, message);
+        scope.throw_exception(error);
+    }
+}
+
+impl v8::ValueDeserializerImpl for Cloner {}
+
+/// `clone(value) -> value`: a structured clone; what cannot be cloned throws.
+pub(super) fn clone(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let context = scope.get_current_context();
+    let serializer = v8::ValueSerializer::new(scope, Box::new(Cloner));
+    serializer.write_header();
+    // An absent answer means that an exception is already on its way.
+    if serializer.write_value(context, args.get(0)) != Some(true) {
+        return;
+    }
+    let bytes = serializer.release();
+    let deserializer = v8::ValueDeserializer::new(scope, Box::new(Cloner), &bytes);
+    if deserializer.read_header(context) != Some(true) {
+        return;
+    }
+    if let Some(copy) = deserializer.read_value(context) {
+        value.set(copy);
+    }
+}

@@ -1,0 +1,130 @@
+//! Calls, lines and timers of a program.
+//!
+//! Owns the way from runtime JavaScript to the lane, the logs and the timers. What comes in is checked again: the
+//! index names a binding or nothing, the text parses or nothing is dispatched (CM-14).
+
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::codemode::LogLevel;
+use crate::codemode::lane::SubmitError;
+use crate::engine::natives::{give_texts, state, stop, text, throw};
+use crate::engine::state::Trip;
+use crate::ids::{ToolName, nearest};
+
+/// `submit(toolIndex, argsJson) -> number`
+pub(super) fn submit(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let index = args.get(0).uint32_value(scope).and_then(|index| usize::try_from(index).ok());
+    let Some(json) = text(scope, &args, 1) else {
+        return throw(scope, "arguments must be JSON text");
+    };
+    let Some(state) = state(scope) else { return };
+    let tool = index.and_then(|index| state.bindings.tool(index)).cloned();
+    let parsed = serde_json::from_str(&json);
+    let (tool, arguments) = match (tool, parsed) {
+        (Some(tool), Ok(arguments)) => (tool, arguments),
+        (None, _) => return throw(scope, "there is no such tool"),
+        (_, Err(error)) => {
+            return throw(scope, &format!("the arguments are not JSON that can be read: {error}"));
+        }
+    };
+    match state.lane.submit(tool, arguments) {
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
+        Ok(n) => value.set_double(n as f64),
+        Err(SubmitError::TooMany { .. }) => stop(scope, Trip::Calls),
+        Err(error @ SubmitError::Closed) => throw(scope, &error.to_string()),
+    }
+}
+
+/// Most names that one message suggests.
+const SUGGESTIONS: usize = 3;
+
+/// `nearest(name) -> string[]`
+pub(super) fn nearest_tools(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(name) = text(scope, &args, 0) else { return };
+    let Some(state) = state(scope) else { return };
+    let bindings = std::sync::Arc::clone(&state.bindings);
+    let mut left: Vec<&str> = bindings.names().iter().map(ToolName::as_str).collect();
+    let mut found = Vec::new();
+    while found.len() < SUGGESTIONS
+        && let Some(best) = nearest(&name, left.iter().copied())
+    {
+        left.retain(|candidate| *candidate != best);
+        found.push(best);
+    }
+    give_texts(scope, &mut value, found);
+}
+
+/// `log(level, text)`
+pub(super) fn log(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    _value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let level = match text(scope, &args, 0).as_deref() {
+        Some("debug") => LogLevel::Debug,
+        Some("warn") => LogLevel::Warn,
+        Some("error") => LogLevel::Error,
+        _ => LogLevel::Info,
+    };
+    let argument = args.get(1);
+    let Ok(line) = v8::Local::<v8::String>::try_from(argument) else { return };
+    // Judged before copying out: a huge line must not be made twice. A third of the UTF-8 length at least.
+    let too_long = state(scope).is_some_and(|state| line.length() > state.limits.output_bytes);
+    let line = if too_long { String::new() } else { line.to_rust_string_lossy(scope) };
+    let logged = match state(scope) {
+        None => return,
+        Some(_) if too_long => Err(Trip::Output),
+        Some(state) => state.log(level, line),
+    };
+    if let Err(trip) = logged {
+        stop(scope, trip);
+    }
+}
+
+/// `now() -> number`: milliseconds since the run's start, whole, so that nothing fine can be timed.
+pub(super) fn now(
+    scope: &mut v8::PinScope<'_, '_>,
+    _args: v8::FunctionCallbackArguments<'_>,
+    mut value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(state) = state(scope) else { return };
+    let millis = u32::try_from(state.clock.monotonic().as_millis()).unwrap_or(u32::MAX);
+    value.set_double(f64::from(millis));
+}
+
+/// `arm(id, milliseconds)`
+pub(super) fn arm(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    _value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let id = args.get(0).integer_value(scope).and_then(|id| u64::try_from(id).ok());
+    let delay = args.get(1).number_value(scope).unwrap_or_default().clamp(0.0, f64::from(i32::MAX));
+    let delay = Duration::try_from_secs_f64(delay / 1000.0).unwrap_or_default();
+    let Some(state) = state(scope) else { return };
+    let armed = id.map_or(Ok(()), |id| state.arm(id, delay));
+    if let Err(trip) = armed {
+        stop(scope, trip);
+    }
+}
+
+/// `disarm(id)`
+pub(super) fn disarm(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: v8::FunctionCallbackArguments<'_>,
+    _value: v8::ReturnValue<'_, v8::Value>,
+) {
+    let id = args.get(0).integer_value(scope).and_then(|id| u64::try_from(id).ok());
+    if let (Some(id), Some(state)) = (id, state(scope)) {
+        state.disarm(id);
+    }
+}

@@ -1,0 +1,106 @@
+//! The native functions that the runtime JavaScript calls.
+//!
+//! Owns the table by which the snapshot refers to them, and the small helpers they share. Programs cannot reach
+//! them: only `runtime-js/` holds them, and it hands out none. They call the run's state.
+
+mod bytes;
+mod inspect;
+mod lane;
+mod url;
+
+use v8::MapFnTo;
+
+use crate::engine::manifest::NATIVES;
+use crate::engine::state::{RunState, Trip};
+
+/// The functions in the order of [`NATIVES`].
+pub(super) fn references() -> Vec<v8::ExternalReference> {
+    macro_rules! table {
+        ($($function:expr),+ $(,)?) => {
+            [$(v8::ExternalReference { function: $function.map_fn_to() }),+]
+        };
+    }
+    let table: [v8::ExternalReference; NATIVES.len()] = table![
+        lane::submit,
+        lane::nearest_tools,
+        lane::log,
+        lane::now,
+        lane::arm,
+        lane::disarm,
+        bytes::random,
+        bytes::digest,
+        bytes::utf8_encode,
+        bytes::decode,
+        bytes::encoding,
+        bytes::clone,
+        url::parse,
+        url::set,
+        url::query_parse,
+        url::query_text,
+        inspect::class_of,
+        inspect::promise_state,
+        inspect::promise_result,
+    ];
+    table.to_vec()
+}
+
+/// The state of the run; nothing while the isolate belongs to none, which runtime JavaScript never lets happen.
+fn state<'a>(scope: &'a mut v8::PinScope<'_, '_>) -> Option<&'a mut RunState> {
+    scope.get_slot_mut::<Box<RunState>>().map(|state| &mut **state)
+}
+
+/// Ends the run by a limit. Returning to JavaScript throws what nothing can catch.
+fn stop(scope: &mut v8::PinScope<'_, '_>, trip: Trip) {
+    if let Some(state) = state(scope) {
+        state.meter.trip(trip);
+    }
+    scope.terminate_execution();
+}
+
+/// Throws an `Error` with this message.
+fn throw(scope: &mut v8::PinScope<'_, '_>, message: &str) {
+    if let Some(text) = v8::String::new(scope, message) {
+        let error = v8::Exception::error(scope, text);
+        scope.throw_exception(error);
+    }
+}
+
+/// Throws a `RangeError` with this message.
+fn throw_range(scope: &mut v8::PinScope<'_, '_>, message: &str) {
+    if let Some(text) = v8::String::new(scope, message) {
+        let error = v8::Exception::range_error(scope, text);
+        scope.throw_exception(error);
+    }
+}
+
+/// An argument as text; absent and `undefined` are nothing.
+fn text(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    index: i32,
+) -> Option<String> {
+    let value = args.get(index);
+    value.is_string().then(|| value.to_rust_string_lossy(scope))
+}
+
+/// Returns text.
+fn give_text(scope: &mut v8::PinScope<'_, '_>, value: &mut v8::ReturnValue<'_, v8::Value>, text: &str) {
+    match v8::String::new(scope, text) {
+        Some(text) => value.set(text.into()),
+        None => throw(scope, "the text is longer than a string can be"),
+    }
+}
+
+/// Returns a list of texts.
+fn give_texts<'a>(
+    scope: &mut v8::PinScope<'_, '_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
+    texts: impl IntoIterator<Item = &'a str>,
+) {
+    let elements: Option<Vec<v8::Local<'_, v8::Value>>> =
+        texts.into_iter().map(|text| v8::String::new(scope, text).map(Into::into)).collect();
+    match elements {
+        Some(elements) => value.set(v8::Array::new_with_elements(scope, &elements).into()),
+        None => throw(scope, "the text is longer than a string can be"),
+    }
+}

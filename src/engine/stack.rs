@@ -1,0 +1,155 @@
+//! Where a program is: stacks as text, and the place of an interruption.
+//!
+//! Owns the form of stack lines and the rule that frames of the runtime JavaScript are never shown (L3). Positions
+//! are those of the program as written. It calls the prepared program's position map.
+//!
+//! # Safety
+//! The interrupt callback is called by V8 on the isolate's own thread, with the isolate that it was requested for.
+
+use std::ffi::c_void;
+use std::fmt::Write as _;
+
+use crate::codemode::program::{Position, PreparedProgram};
+use crate::engine::state::RunState;
+
+/// The resource name of a program's script.
+pub(super) const PROGRAM_NAME: &str = "program";
+
+/// Most frames that a stack shows.
+const SHOWN_FRAMES: u32 = 20;
+
+/// Formats an error's stack: V8 calls it when `stack` is first read, and ignores `Error.prepareStackTrace`.
+pub(super) fn prepare<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    error: v8::Local<'s, v8::Value>,
+    sites: v8::Local<'s, v8::Array>,
+) -> v8::Local<'s, v8::Value> {
+    let mut text = header(scope, error);
+    let program = scope.get_slot::<Box<RunState>>().map(|state| std::sync::Arc::clone(&state.program));
+    let shown = sites.length().min(SHOWN_FRAMES);
+    for index in 0..shown {
+        if let Some(line) = site_line(scope, sites, index, program.as_deref()) {
+            text.push_str("\n    at ");
+            text.push_str(&line);
+        }
+    }
+    match v8::String::new(scope, &text) {
+        Some(text) => text.into(),
+        None => v8::undefined(scope).into(),
+    }
+}
+
+/// `Name: message` as the language makes it, or as much of it as can be had.
+fn header<'s>(scope: &mut v8::PinScope<'s, '_>, error: v8::Local<'s, v8::Value>) -> String {
+    v8::tc_scope!(let scope, scope);
+    // Own getters may run here; what they throw must not replace the error that is being shown.
+    let text = if error.is_native_error() {
+        error.to_string(scope).map(|text| text.to_rust_string_lossy(scope))
+    } else {
+        None
+    };
+    text.unwrap_or_else(|| "Error".to_owned())
+}
+
+fn site_line(
+    scope: &mut v8::PinScope<'_, '_>,
+    sites: v8::Local<'_, v8::Array>,
+    index: u32,
+    program: Option<&PreparedProgram>,
+) -> Option<String> {
+    let site = sites.get_index(scope, index)?.to_object(scope)?;
+    let script = ask(scope, site, "getScriptNameOrSourceURL")
+        .filter(|name| name.is_string())
+        .map(|name| name.to_rust_string_lossy(scope));
+    let function = ask(scope, site, "getFunctionName")
+        .filter(|name| name.is_string())
+        .map(|name| name.to_rust_string_lossy(scope))
+        .filter(|name| !name.is_empty());
+    match script.as_deref() {
+        Some(PROGRAM_NAME) => {
+            let line = ask(scope, site, "getLineNumber")?.uint32_value(scope)?;
+            let column = ask(scope, site, "getColumnNumber")?.uint32_value(scope)?;
+            let Position { line, column } = program?.locate(line, column)?;
+            let mut text = String::new();
+            let _ = match function {
+                Some(function) => write!(text, "{function} ({PROGRAM_NAME}:{line}:{column})"),
+                None => write!(text, "{PROGRAM_NAME}:{line}:{column}"),
+            };
+            Some(text)
+        }
+        // Built-ins such as Array.map: useful in a stack, without a place.
+        None => function.map(|function| format!("{function} (<anonymous>)")),
+        Some(_) => None,
+    }
+}
+
+/// Calls a method of a call site. Programs cannot reach these objects, so their methods are V8's own.
+fn ask<'s>(
+    scope: &mut v8::PinScope<'s, '_>,
+    site: v8::Local<'s, v8::Object>,
+    method: &str,
+) -> Option<v8::Local<'s, v8::Value>> {
+    let key = v8::String::new(scope, method)?;
+    let method = v8::Local::<v8::Function>::try_from(site.get(scope, key.into())?).ok()?;
+    method.call(scope, site.into(), &[])
+}
+
+/// The innermost place in the program, of the stack as it is now.
+pub(super) fn current_position(scope: &v8::PinScope<'_, '_>, program: &PreparedProgram) -> Option<Position> {
+    let trace = v8::StackTrace::current_stack_trace(scope, 50)?;
+    (0..trace.get_frame_count()).find_map(|index| {
+        let frame = trace.get_frame(scope, index)?;
+        let name = frame.get_script_name(scope)?.to_rust_string_lossy(scope);
+        if name != PROGRAM_NAME {
+            return None;
+        }
+        let line = u32::try_from(frame.get_line_number()).ok()?;
+        program.locate(line, u32::try_from(frame.get_column()).ok()?)
+    })
+}
+
+/// Notes where the program is, then ends it. Requested by the watchdog.
+#[expect(unsafe_code, reason = "called by V8")]
+pub(super) unsafe extern "C" fn note_position(isolate: v8::UnsafeRawIsolatePtr, _data: *mut c_void) {
+    // SAFETY: V8 hands the isolate that is running on this very thread; the wrapper does not own it.
+    let mut isolate = unsafe { v8::Isolate::from_raw_isolate_ptr(isolate) };
+    {
+        // SAFETY: as above; the scope ends before the callback does.
+        v8::callback_scope!(unsafe scope, &mut isolate);
+        let running = scope
+            .get_slot::<Box<RunState>>()
+            .map(|state| (std::sync::Arc::clone(&state.program), state.context.clone()));
+        let position = running.and_then(|(program, context)| {
+            let context = v8::Local::new(scope, &context);
+            let scope = &mut v8::ContextScope::new(scope, context);
+            current_position(scope, &program)
+        });
+        if let Some(state) = scope.get_slot_mut::<Box<RunState>>() {
+            state.interrupted_at = position;
+        }
+    }
+    isolate.terminate_execution();
+}
+
+/// The first `program:line:column` in a stack that [`prepare`] made.
+pub(super) fn first_position(stack: &str) -> Option<Position> {
+    let (_, rest) = stack.split_once("program:")?;
+    let mut numbers = rest.split(|letter: char| !letter.is_ascii_digit());
+    let line = numbers.next()?.parse().ok()?;
+    let column = numbers.next()?.parse().ok()?;
+    Some(Position { line, column })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CM-23
+    #[test]
+    fn the_first_place_of_a_stack_is_found() {
+        let place = first_position("    at f (program:3:14)\n    at program:9:1")
+            .map(|found| (found.line, found.column));
+        assert_eq!(place, Some((3, 14)));
+        assert!(first_position("    at Array.map (<anonymous>)").is_none());
+    }
+}

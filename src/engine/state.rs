@@ -1,0 +1,205 @@
+//! What native functions of one isolate work on.
+//!
+//! Owns the run's state behind the isolate's slot: logs, timers, the lane's handle, and the first limit that
+//! tripped. A program reaches it only through native functions. It calls the lane's handle.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::codemode::bindings::Bindings;
+use crate::codemode::lane::LaneHandle;
+use crate::codemode::program::{Position, PreparedProgram};
+use crate::codemode::{LogLevel, LogSink};
+use crate::engine::allocator::BufferBudget;
+use crate::engine::in_process::rejections::Rejections;
+use crate::engine::supervision::Meter;
+use crate::limits::RunLimits;
+use crate::outcome::{RunFailure, RunFailureKind};
+
+/// A limit that ends a run. None of them can be caught by a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Trip {
+    Busy = 1,
+    Wall = 2,
+    Abort = 3,
+    Heap = 4,
+    Output = 5,
+    Calls = 6,
+    Timers = 7,
+}
+
+impl Trip {
+    pub(super) const NONE: u8 = 0;
+
+    pub(super) fn from_code(code: u8) -> Option<Self> {
+        [Self::Busy, Self::Wall, Self::Abort, Self::Heap, Self::Output, Self::Calls, Self::Timers]
+            .into_iter()
+            .find(|trip| *trip as u8 == code)
+    }
+
+    /// The failure, in words that say what to do next.
+    pub(super) fn failure(self, limits: &RunLimits) -> RunFailure {
+        let (kind, message) = match self {
+            Self::Busy => (
+                RunFailureKind::BusyTimeout,
+                format!(
+                    "the program executed JavaScript for more than {} without finishing (time waiting for tools does \
+                     not count); look for a loop that never ends or an expression that takes too long",
+                    seconds(limits.busy)
+                ),
+            ),
+            Self::Wall => (
+                RunFailureKind::WallTimeout,
+                format!("the run took longer than {}; do less in one program", seconds(limits.wall)),
+            ),
+            Self::Abort => (RunFailureKind::Abort, "the run was cancelled".to_owned()),
+            Self::Heap => (
+                RunFailureKind::Heap,
+                format!(
+                    "the program used more than {} MiB of memory; work on smaller pieces and keep only what you need",
+                    limits.heap_bytes / (1024 * 1024)
+                ),
+            ),
+            Self::Output => (
+                RunFailureKind::OutputLimit,
+                format!(
+                    "the program printed more than {} bytes; print a summary, or only the part you need",
+                    limits.output_bytes
+                ),
+            ),
+            Self::Calls => (
+                RunFailureKind::CallLimit,
+                format!(
+                    "the program made more than {} tool calls; do the work in fewer calls, or in several programs",
+                    limits.sub_calls
+                ),
+            ),
+            Self::Timers => (
+                RunFailureKind::CallLimit,
+                format!(
+                    "the program had more than {} timers waiting at the same time",
+                    limits.pending_timers
+                ),
+            ),
+        };
+        RunFailure::new(kind, message)
+    }
+}
+
+fn seconds(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{} ms", duration.as_millis())
+    }
+}
+
+/// What was printed. Shared with the host, which has it even when the isolate's thread is lost.
+#[derive(Debug, Default)]
+pub(super) struct Logs {
+    lines: Mutex<Vec<String>>,
+}
+
+impl Logs {
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn push(&self, line: String) {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+}
+
+/// Timers that the program set; their callbacks live in the isolate.
+#[derive(Debug, Default)]
+pub(super) struct Timers {
+    due: BTreeSet<(Duration, u64)>,
+    by_id: HashMap<u64, Duration>,
+}
+
+impl Timers {
+    fn arm(&mut self, id: u64, due: Duration) {
+        self.disarm(id);
+        self.due.insert((due, id));
+        self.by_id.insert(id, due);
+    }
+
+    fn disarm(&mut self, id: u64) {
+        if let Some(due) = self.by_id.remove(&id) {
+            self.due.remove(&(due, id));
+        }
+    }
+
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        self.due.first().map(|(due, _)| *due)
+    }
+
+    pub(super) fn take_due(&mut self, now: Duration) -> Option<u64> {
+        let (due, id) = *self.due.first()?;
+        if due > now {
+            return None;
+        }
+        self.disarm(id);
+        Some(id)
+    }
+}
+
+/// The state of one run, in the isolate's slot.
+pub(super) struct RunState {
+    pub(super) context: v8::Global<v8::Context>,
+    pub(super) program: Arc<PreparedProgram>,
+    pub(super) bindings: Arc<Bindings>,
+    pub(super) limits: RunLimits,
+    pub(super) meter: Arc<Meter>,
+    pub(super) lane: LaneHandle,
+    pub(super) logs: Arc<Logs>,
+    pub(super) sink: Option<Arc<dyn LogSink>>,
+    pub(super) clock: Arc<SystemClock>,
+    pub(super) buffers: Arc<BufferBudget>,
+    pub(super) timers: Timers,
+    pub(super) printed_bytes: usize,
+    /// Rejected promises that have no handler yet (CM-25).
+    pub(super) unhandled: Rejections,
+    /// Where the program was when the watchdog interrupted it.
+    pub(super) interrupted_at: Option<Position>,
+}
+
+impl RunState {
+    /// Takes one line; `Err` when it does not fit any more (E-6).
+    pub(super) fn log(&mut self, level: LogLevel, line: String) -> Result<(), Trip> {
+        let left = self.limits.output_bytes.saturating_sub(self.printed_bytes);
+        if line.len() > left {
+            let mut end = left;
+            while !line.is_char_boundary(end) {
+                end -= 1;
+            }
+            self.printed_bytes = self.limits.output_bytes;
+            if end > 0 {
+                self.logs.push(line.get(..end).unwrap_or_default().to_owned());
+            }
+            return Err(Trip::Output);
+        }
+        self.printed_bytes += line.len() + 1;
+        if let Some(sink) = &self.sink {
+            sink.line(level, &line);
+        }
+        self.logs.push(line);
+        Ok(())
+    }
+
+    pub(super) fn arm(&mut self, id: u64, delay: Duration) -> Result<(), Trip> {
+        if self.timers.by_id.len() >= self.limits.pending_timers && !self.timers.by_id.contains_key(&id) {
+            return Err(Trip::Timers);
+        }
+        let due = self.clock.monotonic().saturating_add(delay);
+        self.timers.arm(id, due);
+        Ok(())
+    }
+
+    pub(super) fn disarm(&mut self, id: u64) {
+        self.timers.disarm(id);
+    }
+}

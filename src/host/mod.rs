@@ -1,0 +1,254 @@
+//! The public face: wires a deployment together.
+//!
+//! Owns the three things that an agent host needs: assemble (what a scope's model is shown), execute (calls and
+//! programs), observe (events). It holds no rule of its own; everything here is reachable part by part. It calls
+//! every module below it.
+//!
+//! Three nouns carry the API. A [`Host`] is shared by the whole process, a [`Session`] is one conversation, and a
+//! [`RegistryView`] is what one scope sees at one moment.
+//!
+//! [`RegistryView`]: crate::registry::RegistryView
+
+mod prompt;
+mod session;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::clock::{Clock, SystemClock};
+use crate::codemode::lane::CommitOrder;
+use crate::codemode::{CodeRuntime, ProgramRunner, RunCodeSettings, SessionLedgers, run_code_tool};
+use crate::ids::SessionId;
+use crate::ledger::Ledger;
+use crate::limits::{CallLimits, RunLimits};
+use crate::pipeline::{ApprovalService, Pipeline};
+use crate::registry::{PresentationMode, Registry, RegistryError, Target};
+use crate::tool::{DefinitionError, Tool};
+
+pub use prompt::Prompt;
+pub use session::{RunOptions, Session, SessionOptions};
+
+/// How long tools that were told to stop are waited for at the end of a run, unless the host says otherwise.
+const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
+
+/// A deployment: tools, pipeline, and an engine for programs. Cloning shares it.
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use isolane::builtin::files::{FileToolOptions, Root, file_tools};
+/// use isolane::engine::{InProcessOptions, InProcessRuntime};
+/// use isolane::host::{Host, SessionOptions};
+///
+/// let host = Host::builder()
+///     .tools(file_tools(Root::open(".".as_ref())?, FileToolOptions::default())?)
+///     .runtime(InProcessRuntime::new(&InProcessOptions::default()))
+///     .build()?;
+/// let session = host.session(SessionOptions::new("conversation-1"));
+/// let outcome = session.run("return (await tools.list({})).entries.length").await;
+/// assert!(outcome.result.is_ok());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Host {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    pipeline: Pipeline,
+    runner: Option<ProgramRunner>,
+    clock: Arc<dyn Clock>,
+    limits: RunLimits,
+    commit_order: CommitOrder,
+    drain: Option<Duration>,
+    working_root: Option<Arc<Path>>,
+    ledgers: Arc<Ledgers>,
+}
+
+/// The ledgers of open sessions, for `run_code`.
+#[derive(Debug, Default)]
+struct Ledgers {
+    open: Mutex<HashMap<SessionId, Ledger>>,
+}
+
+impl SessionLedgers for Ledgers {
+    fn ledger(&self, session: &SessionId) -> Option<Ledger> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
+    }
+}
+
+/// Why a deployment cannot be assembled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HostError {
+    /// A tool was refused.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// `run_code` itself could not be defined.
+    #[error(transparent)]
+    Definition(#[from] DefinitionError),
+    /// A mode with `run_code` needs a runtime.
+    #[error("the presentation mode `{mode:?}` needs a runtime for programs; call `.runtime(..)`")]
+    RuntimeMissing {
+        /// The mode.
+        mode: PresentationMode,
+    },
+}
+
+/// Assembles a [`Host`].
+#[derive(Default)]
+pub struct HostBuilder {
+    tools: Vec<Tool>,
+    runtime: Option<Arc<dyn CodeRuntime>>,
+    approval: Option<Arc<dyn ApprovalService>>,
+    clock: Option<Arc<dyn Clock>>,
+    mode: PresentationMode,
+    limits: RunLimits,
+    call_limits: CallLimits,
+    commit_order: CommitOrder,
+    drain: Option<Duration>,
+    working_root: Option<Arc<Path>>,
+}
+
+impl HostBuilder {
+    /// Adds tools to the global layer.
+    pub fn tools(mut self, tools: impl IntoIterator<Item = Tool>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Sets the engine for programs. Absent: tools can be called, programs cannot be run.
+    pub fn runtime(mut self, runtime: impl CodeRuntime + 'static) -> Self {
+        self.runtime = Some(Arc::new(runtime));
+        self
+    }
+
+    /// Sets who is asked for approval. Absent: whatever needs approval is denied (P-2).
+    pub fn approval(mut self, service: Arc<dyn ApprovalService>) -> Self {
+        self.approval = Some(service);
+        self
+    }
+
+    /// Sets the clock. Absent: the system's.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// Sets the deployment's presentation mode. Absent: native (CM-1).
+    pub fn mode(mut self, mode: PresentationMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Sets what runs may use.
+    pub fn limits(mut self, limits: RunLimits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets what single calls may carry.
+    pub fn call_limits(mut self, limits: CallLimits) -> Self {
+        self.call_limits = limits;
+        self
+    }
+
+    /// Sets when outcomes of parallel sub-calls are delivered.
+    pub fn commit_order(mut self, order: CommitOrder) -> Self {
+        self.commit_order = order;
+        self
+    }
+
+    /// Sets how long tools that were told to stop are waited for at the end of a run. Absent: 10 s (P-14).
+    pub fn drain(mut self, deadline: Duration) -> Self {
+        self.drain = Some(deadline);
+        self
+    }
+
+    /// Sets the working root that tools see.
+    pub fn working_root(mut self, root: impl Into<Arc<Path>>) -> Self {
+        self.working_root = Some(root.into());
+        self
+    }
+
+    /// Registers the tools and wires the parts.
+    pub fn build(self) -> Result<Host, HostError> {
+        if self.mode != PresentationMode::Native && self.runtime.is_none() {
+            return Err(HostError::RuntimeMissing { mode: self.mode });
+        }
+        let registry = Registry::new();
+        for tool in self.tools {
+            registry.register(&Target::Global, tool)?.keep();
+        }
+        registry.set_default_mode(self.mode);
+        let clock = self.clock.unwrap_or_else(SystemClock::shared);
+        let pipeline = Pipeline::new(registry, self.call_limits, self.approval);
+        let drain = Some(self.drain.unwrap_or(DEFAULT_DRAIN));
+        let ledgers = Arc::new(Ledgers::default());
+        let runner =
+            self.runtime.map(|runtime| ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock)));
+        if let Some(runner) = &runner {
+            let settings =
+                RunCodeSettings { limits: self.limits.clone(), commit_order: self.commit_order, drain };
+            let sessions: Arc<dyn SessionLedgers> = Arc::clone(&ledgers) as _;
+            let tool = run_code_tool(runner.clone(), settings, sessions, Arc::clone(&clock))?;
+            pipeline.registry().set_run_code(tool);
+        }
+        let shared = Shared {
+            pipeline,
+            runner,
+            clock,
+            limits: self.limits,
+            commit_order: self.commit_order,
+            drain,
+            working_root: self.working_root,
+            ledgers,
+        };
+        Ok(Host { shared: Arc::new(shared) })
+    }
+}
+
+impl fmt::Debug for HostBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostBuilder")
+            .field("tools", &self.tools)
+            .field("mode", &self.mode)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Starts a deployment.
+    pub fn builder() -> HostBuilder {
+        HostBuilder::default()
+    }
+
+    /// The registry, for scopes, restrictions, guards and more tools.
+    pub fn registry(&self) -> &Registry {
+        self.shared.pipeline.registry()
+    }
+
+    /// The pipeline, for interceptors and for calls outside of sessions.
+    pub fn pipeline(&self) -> &Pipeline {
+        &self.shared.pipeline
+    }
+
+    /// The clock of the deployment.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.shared.clock
+    }
+
+    /// Opens a session.
+    pub fn session(&self, options: SessionOptions) -> Session {
+        Session::open(self.clone(), options)
+    }
+}
+
+impl fmt::Debug for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Host").field("pipeline", &self.shared.pipeline).finish_non_exhaustive()
+    }
+}

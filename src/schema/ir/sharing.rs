@@ -1,0 +1,139 @@
+//! Which types are reached, and names for large types that are used more than once.
+//!
+//! Must never change a type: only where it is written. The last step of `canon`.
+
+use super::canon::weigh;
+use super::{Definition, DefinitionId, Doc, Rest, Type, TypeId, TypeIr};
+
+/// Weight from which an unnamed type that is used twice is given a name.
+const SHARED_WEIGHT: u64 = 8;
+
+/// Names large types with several uses and marks the definitions that the root reaches.
+pub(super) fn name_shared(ir: &mut TypeIr, hint: impl Fn(TypeId) -> String) {
+    let uses = uses(ir);
+    let mut named: Vec<Option<TypeId>> = vec![None; ir.types.len()];
+    let mut weights: Vec<u64> = Vec::with_capacity(ir.types.len());
+    let bodies: std::collections::HashSet<TypeId> =
+        ir.definitions.iter().map(|definition| definition.body).collect();
+    for index in 0..named.len() {
+        let id = TypeId(u32::try_from(index).unwrap_or(u32::MAX));
+        let Some(ty) = ir.types.get_mut(index) else { break };
+        for_each_part_mut(ty, |part| {
+            if let Some(Some(name)) = named.get(part.index()) {
+                *part = *name;
+            }
+        });
+        let mut weight = weigh(ty, |part| weights.get(part.index()).copied().unwrap_or(1));
+        let shared = uses.get(index).is_some_and(|uses| *uses > 1) && weight >= SHARED_WEIGHT;
+        if shared && !bodies.contains(&id) {
+            let definition = DefinitionId(u32::try_from(ir.definitions.len()).unwrap_or(u32::MAX));
+            ir.definitions.push(Definition {
+                hint: hint(id),
+                body: id,
+                doc: Doc::default(),
+                recursive: false,
+                used: false,
+            });
+            let name = TypeId(u32::try_from(ir.types.len()).unwrap_or(u32::MAX));
+            ir.types.push(Type::Named(definition));
+            if let Some(slot) = named.get_mut(index) {
+                *slot = Some(name);
+            }
+            weight = 1;
+        }
+        weights.push(weight);
+    }
+    mark_used(ir);
+}
+
+/// How often each type is written: once for each distinct type that holds it, more if that holds it twice.
+fn uses(ir: &TypeIr) -> Vec<u32> {
+    let mut uses = vec![0_u32; ir.types.len()];
+    let mut reached = vec![false; ir.types.len()];
+    let mut work = vec![ir.root];
+    while let Some(id) = work.pop() {
+        if let Some(count) = uses.get_mut(id.index()) {
+            *count = count.saturating_add(1);
+        }
+        if reached.get(id.index()) != Some(&false) {
+            continue;
+        }
+        if let Some(reached) = reached.get_mut(id.index()) {
+            *reached = true;
+        }
+        match ir.get(id) {
+            Type::Named(definition) => work.extend(ir.definition(*definition).map(|known| known.body)),
+            ty => for_each_part(ty, |part| work.push(part)),
+        }
+    }
+    uses
+}
+
+fn mark_used(ir: &mut TypeIr) {
+    let mut reached = vec![false; ir.types.len()];
+    let mut work = vec![ir.root];
+    while let Some(id) = work.pop() {
+        match reached.get_mut(id.index()) {
+            Some(reached) if !*reached => *reached = true,
+            _ => continue,
+        }
+        match ir.types.get(id.index()) {
+            Some(Type::Named(definition)) => {
+                if let Some(definition) = ir.definitions.get_mut(definition.index()) {
+                    definition.used = true;
+                    work.push(definition.body);
+                }
+            }
+            Some(ty) => for_each_part(ty, |part| work.push(part)),
+            None => {}
+        }
+    }
+}
+
+fn for_each_part(ty: &Type, mut visit: impl FnMut(TypeId)) {
+    match ty {
+        Type::Array(item) => visit(*item),
+        Type::Tuple { items, rest, .. } => items.iter().chain(rest).for_each(|part| visit(*part)),
+        Type::Object(object) => {
+            object.members.iter().for_each(|member| visit(member.ty));
+            object.patterns.iter().for_each(|(_, part)| visit(*part));
+            if let Rest::Of(part) = object.rest {
+                visit(part);
+            }
+        }
+        Type::Union(variants) => variants.iter().for_each(|variant| visit(variant.ty)),
+        Type::Intersection(parts) => parts.iter().for_each(|part| visit(*part)),
+        Type::Json
+        | Type::Never
+        | Type::Null
+        | Type::Boolean
+        | Type::Number
+        | Type::String
+        | Type::Literal(_)
+        | Type::Named(_) => {}
+    }
+}
+
+fn for_each_part_mut(ty: &mut Type, mut visit: impl FnMut(&mut TypeId)) {
+    match ty {
+        Type::Array(item) => visit(item),
+        Type::Tuple { items, rest, .. } => items.iter_mut().chain(rest).for_each(visit),
+        Type::Object(object) => {
+            object.members.iter_mut().for_each(|member| visit(&mut member.ty));
+            object.patterns.iter_mut().for_each(|(_, part)| visit(part));
+            if let Rest::Of(part) = &mut object.rest {
+                visit(part);
+            }
+        }
+        Type::Union(variants) => variants.iter_mut().for_each(|variant| visit(&mut variant.ty)),
+        Type::Intersection(parts) => parts.iter_mut().for_each(visit),
+        Type::Json
+        | Type::Never
+        | Type::Null
+        | Type::Boolean
+        | Type::Number
+        | Type::String
+        | Type::Literal(_)
+        | Type::Named(_) => {}
+    }
+}

@@ -1,0 +1,37 @@
+//! Behaviour of the renderer: the text of each construct, hostile input, and folders of cases.
+//!
+//! Reads the text back with the TypeScript parser, which no code outside tests may do here.
+
+mod constructs;
+mod corpus;
+mod hostile;
+
+use serde_json::{Value, json};
+use swc_common::BytePos;
+use swc_ecma_parser::{Parser, StringInput, Syntax, TsSyntax};
+
+use super::{SdkBundle, SdkOptions, SdkTool, render_tool_declaration, render_typescript};
+
+fn tool<'a>(name: &'a str, parameters: &'a Value, output: &'a Value) -> SdkTool<'a> {
+    SdkTool { name, description: "", parameters, output }
+}
+
+fn render(tools: &[SdkTool<'_>]) -> SdkBundle {
+    render_typescript(tools, &SdkOptions::default())
+}
+
+/// The types and the arguments entry of a tool with these parameters.
+fn declared(parameters: &Value) -> String {
+    let text = render_tool_declaration(&tool("demo", parameters, &json!(true)), &SdkOptions::default());
+    let end = text.find("interface ToolOutputMap").unwrap();
+    text[..end].to_owned()
+}
+
+/// What the TypeScript parser says against a text.
+fn syntax_errors(text: &str) -> Vec<String> {
+    let end = BytePos(u32::try_from(text.len()).unwrap() + 1);
+    let input = StringInput::new(text, BytePos(1), end);
+    let mut parser = Parser::new(Syntax::Typescript(TsSyntax::default()), input, None);
+    let failed = parser.parse_module().err();
+    parser.take_errors().into_iter().chain(failed).map(|error| format!("{:?}", error.kind())).collect()
+}

@@ -1,0 +1,374 @@
+//! Types of the intermediate form as TypeScript text.
+//!
+//! One pass over the types in their order, each built from the texts of its parts. Owns what TypeScript
+//! needs on top of the form's meaning: an index signature has to admit every named member it covers, and an
+//! open object is written `& JsonObject`, which asks nothing of the members. Must never write a foreign
+//! text except through `escape`, nor type anything narrower than the form.
+
+use crate::schema::ir::{
+    Definition, DefinitionId, Doc, KeyPattern, Literal, Member, ObjectType, Rest, Type, TypeId, TypeIr,
+};
+
+use super::escape::{property_key, string_literal, template_text};
+use super::layout::{Level, Text, doc_comment, indent, union};
+use super::names::DeclaredNames;
+
+/// Longest object that stays on one line.
+const LINE: usize = 100;
+
+/// One entry of `ToolArgsMap` or `ToolOutputMap`.
+pub(super) fn entry(name: &str, doc: &Doc, ty: &TypeText) -> String {
+    let comment = doc_comment(doc);
+    let line = ty.0.behind(&format!("{}:", property_key(name)));
+    format!("{}\n", indent(&format!("{comment}{line};")))
+}
+
+/// The finished text of a type.
+#[derive(Debug)]
+pub(super) struct TypeText(Text);
+
+/// Prints one compiled schema.
+#[derive(Debug)]
+pub(super) struct Printer<'a, 'n> {
+    ir: &'a TypeIr,
+    fallback: &'static str,
+    texts: Vec<Text>,
+    names: Vec<Option<String>>,
+    allocator: &'a mut DeclaredNames<'n>,
+    declarations: &'a mut String,
+    /// Names of recursive types are those of declared ones, still to be compared.
+    assumed: bool,
+}
+
+impl<'a, 'n> Printer<'a, 'n> {
+    /// Declarations of named types are appended to `declarations`; `fallback` names one without a hint.
+    pub(super) fn new(
+        ir: &'a TypeIr,
+        fallback: &'static str,
+        allocator: &'a mut DeclaredNames<'n>,
+        declarations: &'a mut String,
+    ) -> Self {
+        let texts = Vec::with_capacity(ir.types.len());
+        let names = vec![None; ir.definitions.len()];
+        Self { ir, fallback, texts, names, allocator, declarations, assumed: false }
+    }
+
+    /// Prints all types; the text of the root.
+    pub(super) fn root(mut self) -> TypeText {
+        if self.assume_repeated() {
+            let kept = (self.allocator.clone(), self.declarations.len());
+            if self.print_all() {
+                return TypeText(self.text(self.ir.root));
+            }
+            *self.allocator = kept.0;
+            self.declarations.truncate(kept.1);
+            self.texts.clear();
+        }
+        self.assumed = false;
+        self.names = vec![None; self.ir.definitions.len()];
+        for (index, definition) in recursive(self.ir) {
+            let name = self.allocator.reserve(&definition.hint, self.fallback);
+            self.set_name(index, name);
+        }
+        self.print_all();
+        TypeText(self.text(self.ir.root))
+    }
+
+    /// Supposes that every recursive type repeats one that is declared already: the result of a tool often
+    /// holds the types of its arguments.
+    fn assume_repeated(&mut self) -> bool {
+        let mut found = false;
+        for (index, definition) in recursive(self.ir) {
+            let known = self.allocator.recursive(&definition.hint, self.fallback);
+            let Some((name, _)) = known.cloned() else { return false };
+            self.set_name(index, name);
+            found = true;
+        }
+        self.assumed = found;
+        found
+    }
+
+    /// Whether all suppositions held.
+    fn print_all(&mut self) -> bool {
+        let ir = self.ir;
+        let mut bodies: Vec<Vec<usize>> = vec![Vec::new(); ir.types.len()];
+        for (index, definition) in ir.definitions.iter().enumerate().filter(|(_, known)| known.used) {
+            if let Some(definitions) = bodies.get_mut(definition.body.index()) {
+                definitions.push(index);
+            }
+        }
+        for (ty, definitions) in ir.types.iter().zip(&bodies) {
+            let text = self.print(ty);
+            for index in definitions {
+                if !self.declare(*index, &text) {
+                    return false;
+                }
+            }
+            self.texts.push(text);
+        }
+        true
+    }
+
+    fn set_name(&mut self, index: usize, name: String) {
+        if let Some(slot) = self.names.get_mut(index) {
+            *slot = Some(name);
+        }
+    }
+
+    /// `false` for a recursive type that is not the one it was taken for.
+    fn declare(&mut self, index: usize, body: &Text) -> bool {
+        let Some(definition) = self.ir.definitions.get(index) else { return true };
+        let (hint, fallback) = (&definition.hint, self.fallback);
+        let comment = doc_comment(&definition.doc);
+        let known = format!("{comment}{}", body.code);
+        let name = if definition.recursive {
+            let name = self.names.get(index).cloned().flatten().unwrap_or_default();
+            if self.assumed {
+                return self.allocator.recursive(hint, fallback) == Some(&(name, known));
+            }
+            self.allocator.remember(hint, fallback, &name, &known);
+            name
+        } else {
+            let (name, new) = self.allocator.declare(hint, fallback, &known);
+            self.set_name(index, name.clone());
+            if !new {
+                return true;
+            }
+            name
+        };
+        let line = body.behind(&format!("type {name} ="));
+        for piece in [&comment, &line, ";\n"] {
+            self.declarations.push_str(piece);
+        }
+        true
+    }
+
+    fn text(&self, id: TypeId) -> Text {
+        match self.ir.get(id) {
+            Type::Named(definition) => Text::atom(self.name(*definition)),
+            _ => self.texts.get(id.index()).cloned().unwrap_or_else(|| Text::atom("JsonValue")),
+        }
+    }
+
+    fn name(&self, id: DefinitionId) -> String {
+        match self.names.get(id.index()) {
+            Some(Some(name)) => name.clone(),
+            _ => "JsonValue".to_owned(),
+        }
+    }
+
+    fn print(&self, ty: &Type) -> Text {
+        match ty {
+            Type::Json => Text::atom("JsonValue"),
+            Type::Never => Text::atom("never"),
+            Type::Null => Text::atom("null"),
+            Type::Boolean => Text::atom("boolean"),
+            Type::Number => Text::atom("number"),
+            Type::String => Text::atom("string"),
+            Type::Literal(Literal::Boolean(flag)) => Text::atom(flag.to_string()),
+            Type::Literal(Literal::Number(digits)) => Text::atom(digits.clone()),
+            Type::Literal(Literal::String(text)) => Text::atom(string_literal(text)),
+            Type::Array(item) => Text::atom(format!("{}[]", self.text(*item).within(Level::Atom))),
+            Type::Tuple { items, required, rest } => self.tuple(items, *required, *rest),
+            Type::Object(object) => self.object(object),
+            Type::Union(variants) => {
+                let branches: Vec<_> =
+                    variants.iter().map(|variant| (&variant.doc, self.text(variant.ty))).collect();
+                union(&branches)
+            }
+            Type::Intersection(parts) => self.intersection(parts),
+            Type::Named(definition) => Text::atom(self.name(*definition)),
+        }
+    }
+
+    fn tuple(&self, items: &[TypeId], required: usize, rest: Option<TypeId>) -> Text {
+        let mut parts: Vec<String> = Vec::with_capacity(items.len() + 1);
+        for (index, item) in items.iter().enumerate() {
+            let text = self.text(*item);
+            parts.push(if index < required {
+                text.within(Level::Union)
+            } else {
+                format!("{}?", text.within(Level::Atom))
+            });
+        }
+        if let Some(rest) = rest {
+            parts.push(format!("...{}[]", self.text(rest).within(Level::Atom)));
+        }
+        Text::atom(format!("[{}]", parts.join(", ")))
+    }
+
+    fn object(&self, object: &ObjectType) -> Text {
+        let named = !object.members.is_empty() || !object.patterns.is_empty();
+        match (named, object.rest) {
+            (false, Rest::Open) => Text::atom("JsonObject"),
+            (false, Rest::Closed) => Text::atom("{ [key: string]: never }"),
+            (_, Rest::Open) => Text {
+                code: format!("{} & JsonObject", self.braces(object)),
+                level: Level::Intersection,
+                block: false,
+            },
+            (_, Rest::Closed | Rest::Of(_)) => Text::atom(self.braces(object)),
+        }
+    }
+
+    /// The members of an object type, without what makes it open.
+    fn braces(&self, object: &ObjectType) -> String {
+        let mut lines: Vec<(String, String)> = Vec::new();
+        for member in &object.members {
+            let mark = if member.required { "" } else { "?" };
+            let head = format!("{}{mark}:", property_key(&member.name));
+            let ty = if is_inherited(member) { Text::atom("unknown") } else { self.text(member.ty) };
+            lines.push((doc_comment(&member.doc), ty.behind(&head)));
+        }
+        for (pattern, ty) in &object.patterns {
+            let Some(key) = template_key(pattern) else { continue };
+            let matched = |member: &Member| pattern.matches(&member.name) == Some(true);
+            let narrower: Vec<TypeId> = object
+                .patterns
+                .iter()
+                .filter(|(other, _)| other != pattern && covers(pattern, other))
+                .map(|(_, ty)| *ty)
+                .collect();
+            let types = std::iter::once(*ty).chain(narrower);
+            let value = self.admitting(types, object.members.iter().filter(|member| matched(member)));
+            lines.push((String::new(), value.behind(&format!("[key: {key}]:"))));
+        }
+        if let Rest::Of(ty) = object.rest {
+            let types = std::iter::once(ty).chain(object.patterns.iter().map(|(_, ty)| *ty));
+            let value = self.admitting(types, object.members.iter());
+            lines.push((String::new(), value.behind("[key: string]:")));
+        }
+        if lines.is_empty() {
+            return "{}".to_owned();
+        }
+        let flat = lines.iter().all(|(doc, line)| doc.is_empty() && !line.contains('\n'))
+            && lines.iter().map(|(_, line)| line.len() + 2).sum::<usize>() <= LINE;
+        if flat {
+            let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
+            return format!("{{ {} }}", lines.join("; "));
+        }
+        let lines: Vec<String> =
+            lines.into_iter().map(|(doc, line)| indent(&format!("{doc}{line};"))).collect();
+        format!("{{\n{}\n}}", lines.join("\n"))
+    }
+
+    /// The value type of an index signature that holds `types` and covers some members.
+    fn admitting<'m>(
+        &self,
+        types: impl Iterator<Item = TypeId>,
+        members: impl Iterator<Item = &'m Member>,
+    ) -> Text {
+        let mut all: Vec<TypeId> = types.collect();
+        let mut optional = false;
+        for member in members {
+            if is_inherited(member) {
+                return Text::atom("unknown");
+            }
+            all.push(member.ty);
+            optional |= !member.required;
+        }
+        let mut branches: Vec<TypeId> = Vec::new();
+        for id in all {
+            match self.ir.get(id) {
+                Type::Json => {
+                    return Text::atom(if optional { "JsonValue | undefined" } else { "JsonValue" });
+                }
+                Type::Union(variants) => branches.extend(variants.iter().map(|variant| variant.ty)),
+                _ => branches.push(id),
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        branches.retain(|id| seen.insert(*id));
+        let has = |wanted: &Type| branches.iter().any(|id| self.ir.get(*id) == wanted);
+        let (strings, numbers, booleans) = (has(&Type::String), has(&Type::Number), has(&Type::Boolean));
+        let mut texts: Vec<(&Doc, Text)> = Vec::new();
+        let none = Doc::default();
+        for id in &branches {
+            let implied = match self.ir.get(*id) {
+                Type::Literal(Literal::String(_)) => strings,
+                Type::Literal(Literal::Number(_)) => numbers,
+                Type::Literal(Literal::Boolean(_)) => booleans,
+                Type::Never => branches.len() > 1 || optional,
+                _ => false,
+            };
+            if !implied {
+                texts.push((&none, self.text(*id)));
+            }
+        }
+        if optional {
+            texts.push((&none, Text::atom("undefined")));
+        }
+        union(&texts)
+    }
+
+    /// Members that branches share, and the branches: these are written without what the first part says.
+    fn intersection(&self, parts: &[TypeId]) -> Text {
+        let Some((common, others)) = parts.split_first() else { return Text::atom("JsonValue") };
+        let open = matches!(self.ir.get(*common), Type::Object(object) if object.rest == Rest::Open);
+        let bare = |id: TypeId| match self.ir.get(id) {
+            Type::Object(object) if !open && object.rest == Rest::Open => self.object(object),
+            Type::Object(object) => Text::atom(self.braces(object)),
+            _ => self.text(id),
+        };
+        let mut texts = vec![match self.ir.get(*common) {
+            Type::Object(object) => self.braces(object),
+            _ => self.text(*common).within(Level::Intersection),
+        }];
+        for part in others {
+            let text = match self.ir.get(*part) {
+                Type::Union(variants) => {
+                    let branches: Vec<_> =
+                        variants.iter().map(|variant| (&variant.doc, bare(variant.ty))).collect();
+                    union(&branches)
+                }
+                _ => bare(*part),
+            };
+            texts.push(text.within(Level::Intersection));
+        }
+        if open {
+            texts.push("JsonObject".to_owned());
+        }
+        Text { code: texts.join(" & "), level: Level::Intersection, block: false }
+    }
+}
+
+/// The definitions whose names are needed before their bodies.
+fn recursive(ir: &TypeIr) -> impl Iterator<Item = (usize, &Definition)> {
+    ir.definitions.iter().enumerate().filter(|(_, definition)| definition.used && definition.recursive)
+}
+
+/// Whether every object has such a member already, a function, in the eyes of TypeScript: an optional
+/// member of that name can have no other type.
+fn is_inherited(member: &Member) -> bool {
+    const INHERITED: &[&str] = &[
+        "constructor",
+        "hasOwnProperty",
+        "isPrototypeOf",
+        "propertyIsEnumerable",
+        "toLocaleString",
+        "toString",
+        "valueOf",
+    ];
+    !member.required && INHERITED.contains(&member.name.as_str())
+}
+
+/// The template literal of an index signature; `None` for what is no pattern of many keys.
+fn template_key(pattern: &KeyPattern) -> Option<String> {
+    match pattern {
+        KeyPattern::Prefix(text) => Some(format!("`{}${{string}}`", template_text(text))),
+        KeyPattern::Suffix(text) => Some(format!("`${{string}}{}`", template_text(text))),
+        KeyPattern::Contains(text) => Some(format!("`${{string}}{}${{string}}`", template_text(text))),
+        KeyPattern::Any | KeyPattern::Exact(_) | KeyPattern::Unknown => None,
+    }
+}
+
+/// Whether every key of `inner` is one of `outer`, so that TypeScript wants its type admitted there.
+fn covers(outer: &KeyPattern, inner: &KeyPattern) -> bool {
+    use KeyPattern::{Contains, Prefix, Suffix};
+    match (outer, inner) {
+        (Prefix(outer), Prefix(inner)) => inner.starts_with(outer.as_str()),
+        (Suffix(outer), Suffix(inner)) => inner.ends_with(outer.as_str()),
+        (Contains(outer), Prefix(inner) | Suffix(inner) | Contains(inner)) => inner.contains(outer.as_str()),
+        _ => false,
+    }
+}
