@@ -41,7 +41,7 @@
   const statics = {
     Array: "isArray", Error: "captureStackTrace", JSON: "isRawJSON parse rawJSON stringify",
     Object: "freeze hasOwn keys", String: "fromCharCode",
-    Reflect: "apply defineProperty deleteProperty get getOwnPropertyDescriptor getPrototypeOf ownKeys",
+    Reflect: "apply construct defineProperty deleteProperty get getOwnPropertyDescriptor getPrototypeOf ownKeys",
   };
   for (const type of Object.keys(statics)) {
     for (const name of statics[type].split(" ")) rt[type + title(name)] = globalThis[type][name];

@@ -32,7 +32,7 @@
     Arguments: ["an arguments object", "[...arguments]"], Symbol: ["a boxed symbol", "a string"],
   };
   // `root` names the value in messages ("args", "result"); `verb` is what the program does with it.
-  const walk = (root, verb, limit) => ({ root, verb, limit, size: 0, frame: null, problem: "" });
+  const walk = (root, verb, limit) => ({ root, verb, limit, size: 0, large: false, frame: null, problem: "" });
 
   const step = (key) => (typeof key === "number" ? `[${key}]`
     : isIdentifier(key) ? `.${key}` : `[${quote(cut(key, 60))}]`);
@@ -53,7 +53,10 @@
     fail(st, `${pathOf(st, st.frame)} is ${what}, which JSON cannot hold; ${st.verb} ${fix}`);
   function grow(st, units) {
     st.size += units;
-    if (st.size > st.limit) fail(st, `${st.root} is over ${st.limit} bytes as JSON; ${st.verb} less, or split it`);
+    if (st.size > st.limit) {
+      st.large = true;
+      fail(st, `${st.root} is over ${st.limit} bytes as JSON; ${st.verb} less, or split it`);
+    }
   }
   function enter(st, object) {
     const parent = st.frame, depth = parent === null ? 1 : parent.depth + 1;
@@ -209,10 +212,11 @@
       return undefined;
     }
   };
-  // Returns ["json", text], ["none", ""] or ["problem", what to return instead].
+  // Returns ["json", text], ["none", ""], ["problem", what to return instead] or ["large", how large at least].
   rt.entry.finish = (value) => {
     const st = walk("result", "return", 64 * 1024 * 1024);
     const text = rt.normalise(st, value);
+    if (st.large) return ["large", `${st.size}`];
     if (st.problem !== "") return ["problem", st.problem];
     return text === undefined ? ["none", ""] : ["json", text];
   };

@@ -21,6 +21,23 @@
     }
   }
 
+  // A buffer that can grow takes its memory past the counted allocator, so there is none: the constructor
+  // is the engine's own without that option.
+  const Fixed = globalThis.ArrayBuffer;
+  function ArrayBuffer(length, options = undefined) {
+    if (new.target === undefined) throw new TypeError("Constructor ArrayBuffer requires 'new'");
+    if (isObject(options) && options.maxByteLength !== undefined) {
+      throw new TypeError("an ArrayBuffer cannot be made to grow here; make it as large as you need it");
+    }
+    return rt.ReflectConstruct(Fixed, [length], new.target);
+  }
+  for (const key of ["isView", Symbol.species]) {
+    Object.defineProperty(ArrayBuffer, key, Object.getOwnPropertyDescriptor(Fixed, key));
+  }
+  Object.defineProperty(ArrayBuffer, "prototype", { value: Fixed.prototype, writable: false });
+  rt.define(Fixed.prototype, "constructor", ArrayBuffer);
+  globalThis.ArrayBuffer = ArrayBuffer;
+
   class TextEncoder {
     get encoding() { return "utf-8"; }
     encode(text = "") { return utf8Encode(`${text}`); }

@@ -1,7 +1,7 @@
 //! Array buffers, counted (E-6, M4).
 //!
-//! Owns the allocator that refuses what goes past the limit; V8 turns a refusal into a `RangeError`. It never
-//! calls back into V8.
+//! Owns the allocator that refuses what goes past the limit; a refusal that no collection helps ends the run. It
+//! never calls back into V8.
 //!
 //! # Safety
 //! V8 calls these functions with the handle that was given to it and with pointers that they returned. Memory
@@ -10,18 +10,20 @@
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What array buffers of one isolate may use.
 #[derive(Debug)]
 pub(super) struct BufferBudget {
     used: AtomicUsize,
     limit: usize,
+    /// The last request was refused.
+    refused: AtomicBool,
 }
 
 impl BufferBudget {
     pub(super) fn new(limit: usize) -> Arc<Self> {
-        Arc::new(Self { used: AtomicUsize::new(0), limit })
+        Arc::new(Self { used: AtomicUsize::new(0), limit, refused: AtomicBool::new(false) })
     }
 
     /// Whether so many more bytes would be granted.
@@ -29,10 +31,16 @@ impl BufferBudget {
         self.used.load(Ordering::Relaxed).checked_add(bytes.max(1)).is_some_and(|total| total <= self.limit)
     }
 
+    /// Whether the last request was refused: tells why V8 says that it is out of memory.
+    pub(super) fn refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
+
     fn take(&self, bytes: usize) -> bool {
         let taken = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |used| {
             used.checked_add(bytes).filter(|total| *total <= self.limit)
         });
+        self.refused.store(taken.is_err(), Ordering::Relaxed);
         taken.is_ok()
     }
 
@@ -109,7 +117,9 @@ mod tests {
         let budget = BufferBudget::new(100);
         assert!(budget.take(60));
         assert!(!budget.take(41));
+        assert!(budget.refused());
         assert!(budget.take(40));
+        assert!(!budget.refused());
         budget.give_back(60);
         assert!(budget.take(60));
         assert!(!budget.take(usize::MAX));

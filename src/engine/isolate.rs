@@ -7,13 +7,14 @@
 //! The near-heap-limit callback gets a pointer to the [`HeapGuard`] that the isolate's owner keeps in a box until
 //! after the isolate is gone.
 
-use std::ffi::c_void;
-use std::sync::Arc;
+use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use crate::engine::allocator::{self, BufferBudget};
-use crate::engine::state::RunState;
-use crate::engine::{natives, snapshot, stack};
+use crate::engine::state::{RunState, Trip};
+use crate::engine::supervision::Meter;
+use crate::engine::{lost, natives, snapshot, stack};
 
 /// What an isolate is made with; both limits are fixed from then on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -25,12 +26,17 @@ pub(super) struct IsolateLimits {
 /// Below this V8 cannot work at all.
 const LEAST_HEAP_BYTES: usize = 8 * 1024 * 1024;
 
-/// What V8 gets on top when its limit is near, so that it can unwind instead of aborting (M12).
-const UNWINDING_BYTES: usize = 32 * 1024 * 1024;
+/// What V8 gets on top, once, when its limit is near, so that it can unwind (M12). Built-ins do not look up while
+/// they allocate, and V8 is out of memory when the next single allocation does not fit; no array and no string
+/// takes more than this.
+const UNWINDING_BYTES: usize = 1024 * 1024 * 1024;
 
 /// What the near-heap-limit callback works on.
 struct HeapGuard {
-    isolate: v8::IsolateHandle,
+    isolate: OnceLock<v8::IsolateHandle>,
+    buffers: Arc<BufferBudget>,
+    /// The run's; absent until a run begins.
+    meter: OnceLock<Arc<Meter>>,
     exceeded: AtomicBool,
 }
 
@@ -63,6 +69,13 @@ impl FreshIsolate {
     /// Makes an isolate on this thread.
     pub(super) fn new(limits: IsolateLimits) -> Result<Self, BrokenSnapshot> {
         let buffers = BufferBudget::new(limits.array_buffer_bytes);
+        // Made before the isolate, so that it outlives it on every way out of here.
+        let guard = Box::new(HeapGuard {
+            isolate: OnceLock::new(),
+            buffers: Arc::clone(&buffers),
+            meter: OnceLock::new(),
+            exceeded: AtomicBool::new(false),
+        });
         let params = v8::Isolate::create_params()
             .snapshot_blob(snapshot::startup_data())
             .external_references(natives::references().into())
@@ -74,8 +87,8 @@ impl FreshIsolate {
         isolate.set_prepare_stack_trace_callback(stack::prepare);
         isolate.set_promise_reject_callback(super::in_process::rejections::note);
         isolate.set_capture_stack_trace_for_uncaught_exceptions(false, 0);
-        let guard =
-            Box::new(HeapGuard { isolate: isolate.thread_safe_handle(), exceeded: AtomicBool::new(false) });
+        isolate.set_oom_error_handler(out_of_memory);
+        let _ = guard.isolate.set(isolate.thread_safe_handle());
         let data = std::ptr::from_ref(&*guard).cast_mut().cast();
         isolate.add_near_heap_limit_callback(near_heap_limit, data);
         let (context, entry) = {
@@ -92,6 +105,22 @@ impl FreshIsolate {
     /// Whether the heap outgrew its limit.
     pub(super) fn heap_exceeded(&self) -> bool {
         self.guard.exceeded.load(Ordering::Acquire)
+    }
+
+    /// Gives the isolate to a run.
+    pub(super) fn begin_run(&mut self, state: RunState) {
+        let _ = self.guard.meter.set(Arc::clone(&state.meter));
+        self.isolate.set_slot(Box::new(state));
+    }
+
+    /// Takes the run's state back: it holds handles into the heap, which must go before the heap does.
+    pub(super) fn end_run(&mut self) {
+        drop(self.isolate.remove_slot::<Box<RunState>>());
+    }
+
+    /// Whether a limit has tripped. What the program did since does not count.
+    pub(super) fn has_tripped(&mut self) -> bool {
+        self.heap_exceeded() || self.state().is_some_and(|state| state.meter.tripped().is_some())
     }
 
     /// The run's state; nothing before the run has begun.
@@ -125,13 +154,27 @@ fn read_entry(scope: &mut v8::PinScope<'_, '_>) -> Result<Entry, BrokenSnapshot>
     })
 }
 
-/// Ends the run and gives V8 room to unwind. A second call gives more once again: V8 aborts the process if the
-/// limit is not raised, and the isolate is about to be discarded anyway (M12).
+/// Ends the run and gives V8 room to unwind. The second time it gives nothing, and V8 is out of memory.
 #[expect(unsafe_code, reason = "called by V8")]
 unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial: usize) -> usize {
     // SAFETY: the guard outlives the isolate, and only atomics and the thread-safe handle are used.
     let guard = unsafe { &*data.cast::<HeapGuard>() };
-    guard.exceeded.store(true, Ordering::Release);
-    guard.isolate.terminate_execution();
-    current.saturating_add(UNWINDING_BYTES)
+    if let Some(meter) = guard.meter.get() {
+        meter.trip(if guard.buffers.refused() { Trip::Buffers } else { Trip::Heap });
+    }
+    if let Some(isolate) = guard.isolate.get() {
+        // Notes where the program is and ends it; the watchdog goes on asking.
+        isolate.request_interrupt(stack::note_position, std::ptr::null_mut());
+    }
+    if guard.exceeded.swap(true, Ordering::AcqRel) {
+        current
+    } else {
+        current.saturating_add(UNWINDING_BYTES)
+    }
+}
+
+/// V8 is out of memory; it ends the process when this returns.
+#[expect(unsafe_code, reason = "called by V8")]
+unsafe extern "C" fn out_of_memory(_location: *const c_char, _details: &v8::OomDetails) {
+    lost::hold_thread();
 }

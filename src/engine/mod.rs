@@ -6,6 +6,7 @@
 mod allocator;
 mod in_process;
 mod isolate;
+mod lost;
 mod manifest;
 mod natives;
 mod platform;

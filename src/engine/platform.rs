@@ -62,6 +62,32 @@ fn initialize() {
     v8::V8::set_flags_from_string(V8_FLAGS);
     v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
     v8::V8::initialize();
+    v8::icu::set_default_locale(LOCALE);
+    if !set_time_zone(TIME_ZONE) {
+        tracing::warn!("programs see the time zone of this machine: UTC could not be set");
+    }
+}
+
+/// What programs get where they name no locale and no time zone. The host's own are not theirs to know, and the
+/// same program gives the same text everywhere (L12).
+const LOCALE: &str = "en-US";
+const TIME_ZONE: &str = "Etc/UTC";
+
+/// Sets the default of V8's own copy of ICU; the process's time zone stays as it is.
+fn set_time_zone(name: &str) -> bool {
+    #[expect(unsafe_code, reason = "the v8 crate has no name for this function of ICU")]
+    unsafe extern "C" {
+        // Versioned like `udata_setCommonData_77`, which the crate itself links.
+        fn ucal_setDefaultTimeZone_77(zone: *const u16, status: *mut i32);
+    }
+    let zone: Vec<u16> = name.encode_utf16().chain([0]).collect();
+    let mut status = 0;
+    // SAFETY: the name ends with a zero, and both pointers are valid for the length of the call.
+    #[expect(unsafe_code, reason = "the v8 crate has no name for this function of ICU")]
+    unsafe {
+        ucal_setDefaultTimeZone_77(zone.as_ptr(), &raw mut status);
+    }
+    status <= 0
 }
 
 /// The version of V8, for example `15.0.245.2`.

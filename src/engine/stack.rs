@@ -18,6 +18,12 @@ pub(super) const PROGRAM_NAME: &str = "program";
 /// Most frames that a stack shows.
 const SHOWN_FRAMES: u32 = 20;
 
+/// Most UTF-16 units of an error's own text in a stack; a longer one is left out.
+const MAX_HEADER: usize = 64 * 1024;
+
+/// Most characters of a function's name in a stack.
+const MAX_NAME: usize = 100;
+
 /// Formats an error's stack: V8 calls it when `stack` is first read, and ignores `Error.prepareStackTrace`.
 pub(super) fn prepare<'s>(
     scope: &mut v8::PinScope<'s, '_>,
@@ -43,12 +49,15 @@ pub(super) fn prepare<'s>(
 fn header<'s>(scope: &mut v8::PinScope<'s, '_>, error: v8::Local<'s, v8::Value>) -> String {
     v8::tc_scope!(let scope, scope);
     // Own getters may run here; what they throw must not replace the error that is being shown.
-    let text = if error.is_native_error() {
-        error.to_string(scope).map(|text| text.to_rust_string_lossy(scope))
-    } else {
-        None
-    };
+    let text = if error.is_native_error() { error.to_string(scope) } else { None };
+    // A message may be a recipe for a huge text; making it real would cost more than it tells.
+    let text = text.filter(|text| text.length() <= MAX_HEADER).map(|text| text.to_rust_string_lossy(scope));
     text.unwrap_or_else(|| "Error".to_owned())
+}
+
+/// The name of a function, which a program chooses: short, and on one line.
+fn plain(name: &str) -> String {
+    name.chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect()
 }
 
 fn site_line(
@@ -58,13 +67,14 @@ fn site_line(
     program: Option<&PreparedProgram>,
 ) -> Option<String> {
     let site = sites.get_index(scope, index)?.to_object(scope)?;
-    let script = ask(scope, site, "getScriptNameOrSourceURL")
+    let script = ask(scope, site, "getFileName")
         .filter(|name| name.is_string())
         .map(|name| name.to_rust_string_lossy(scope));
     let function = ask(scope, site, "getFunctionName")
         .filter(|name| name.is_string())
         .map(|name| name.to_rust_string_lossy(scope))
-        .filter(|name| !name.is_empty());
+        .filter(|name| !name.is_empty())
+        .map(|name| plain(&name));
     match script.as_deref() {
         Some(PROGRAM_NAME) => {
             let line = ask(scope, site, "getLineNumber")?.uint32_value(scope)?;
@@ -133,7 +143,8 @@ pub(super) unsafe extern "C" fn note_position(isolate: v8::UnsafeRawIsolatePtr, 
 
 /// The first `program:line:column` in a stack that [`prepare`] made.
 pub(super) fn first_position(stack: &str) -> Option<Position> {
-    let (_, rest) = stack.split_once("program:")?;
+    // The last one of its line: the name of a function comes first, and may look like a place.
+    let (_, rest) = stack.lines().find_map(|line| line.rsplit_once("program:"))?;
     let mut numbers = rest.split(|letter: char| !letter.is_ascii_digit());
     let line = numbers.next()?.parse().ok()?;
     let column = numbers.next()?.parse().ok()?;
@@ -150,6 +161,9 @@ mod tests {
         let place = first_position("    at f (program:3:14)\n    at program:9:1")
             .map(|found| (found.line, found.column));
         assert_eq!(place, Some((3, 14)));
+        let forged =
+            first_position("    at program:7:7 (program:1:2)").map(|found| (found.line, found.column));
+        assert_eq!(forged, Some((1, 2)));
         assert!(first_position("    at Array.map (<anonymous>)").is_none());
     }
 }

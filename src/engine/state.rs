@@ -29,15 +29,26 @@ pub(super) enum Trip {
     Output = 5,
     Calls = 6,
     Timers = 7,
+    Buffers = 8,
+    Panic = 9,
 }
 
 impl Trip {
     pub(super) const NONE: u8 = 0;
 
     pub(super) fn from_code(code: u8) -> Option<Self> {
-        [Self::Busy, Self::Wall, Self::Abort, Self::Heap, Self::Output, Self::Calls, Self::Timers]
-            .into_iter()
-            .find(|trip| *trip as u8 == code)
+        let all = [
+            Self::Busy,
+            Self::Wall,
+            Self::Abort,
+            Self::Heap,
+            Self::Output,
+            Self::Calls,
+            Self::Timers,
+            Self::Buffers,
+            Self::Panic,
+        ];
+        all.into_iter().find(|trip| *trip as u8 == code)
     }
 
     /// The failure, in words that say what to do next.
@@ -84,6 +95,17 @@ impl Trip {
                     limits.pending_timers
                 ),
             ),
+            Self::Buffers => (
+                RunFailureKind::Heap,
+                format!(
+                    "the program's array buffers and typed arrays used more than {} MiB; work on smaller pieces",
+                    limits.array_buffer_bytes / (1024 * 1024)
+                ),
+            ),
+            Self::Panic => (
+                RunFailureKind::EngineExit,
+                "a part of the host panicked while the program ran; this is a bug of the host".to_owned(),
+            ),
         };
         RunFailure::new(kind, message)
     }
@@ -98,18 +120,39 @@ fn seconds(duration: Duration) -> String {
 }
 
 /// What was printed. Shared with the host, which has it even when the isolate's thread is lost.
-#[derive(Debug, Default)]
 pub(super) struct Logs {
-    lines: Mutex<Vec<String>>,
+    /// Nothing once the run is over: what a lost thread prints after that is heard by nobody.
+    printed: Mutex<Option<Printed>>,
+}
+
+struct Printed {
+    lines: Vec<String>,
+    sink: Option<Arc<dyn LogSink>>,
 }
 
 impl Logs {
-    pub(super) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.lines.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn new(sink: Option<Arc<dyn LogSink>>) -> Self {
+        Self { printed: Mutex::new(Some(Printed { lines: Vec::new(), sink })) }
     }
 
-    fn push(&self, line: String) {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    /// Ends the printing and lets go of the sink.
+    pub(super) fn take(&self) -> Vec<String> {
+        let printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner).take();
+        printed.map(|printed| printed.lines).unwrap_or_default()
+    }
+
+    fn push(&self, level: LogLevel, line: &str) {
+        let sink = match &mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => return,
+            Some(printed) => {
+                printed.lines.push(line.to_owned());
+                printed.sink.clone()
+            }
+        };
+        // Not under the lock: the sink is code of the host.
+        if let Some(sink) = sink {
+            sink.line(level, line);
+        }
     }
 }
 
@@ -156,7 +199,6 @@ pub(super) struct RunState {
     pub(super) meter: Arc<Meter>,
     pub(super) lane: LaneHandle,
     pub(super) logs: Arc<Logs>,
-    pub(super) sink: Option<Arc<dyn LogSink>>,
     pub(super) clock: Arc<SystemClock>,
     pub(super) buffers: Arc<BufferBudget>,
     pub(super) timers: Timers,
@@ -168,25 +210,23 @@ pub(super) struct RunState {
 }
 
 impl RunState {
-    /// Takes one line; `Err` when it does not fit any more (E-6).
-    pub(super) fn log(&mut self, level: LogLevel, line: String) -> Result<(), Trip> {
+    /// Takes one line; `Err` when it does not fit any more (E-6). Each line costs a byte more than its text, so
+    /// that empty ones count.
+    pub(super) fn log(&mut self, level: LogLevel, line: &str) -> Result<(), Trip> {
         let left = self.limits.output_bytes.saturating_sub(self.printed_bytes);
-        if line.len() > left {
-            let mut end = left;
+        if line.len() >= left {
+            let mut end = left.min(line.len());
             while !line.is_char_boundary(end) {
                 end -= 1;
             }
             self.printed_bytes = self.limits.output_bytes;
             if end > 0 {
-                self.logs.push(line.get(..end).unwrap_or_default().to_owned());
+                self.logs.push(level, line.get(..end).unwrap_or_default());
             }
             return Err(Trip::Output);
         }
         self.printed_bytes += line.len() + 1;
-        if let Some(sink) = &self.sink {
-            sink.line(level, &line);
-        }
-        self.logs.push(line);
+        self.logs.push(level, line);
         Ok(())
     }
 

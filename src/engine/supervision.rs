@@ -19,7 +19,11 @@ use crate::engine::state::Trip;
 const TICK: Duration = Duration::from_millis(5);
 
 /// How long V8 may take to listen before a run is given up (E-7).
-pub(super) const GRACE: Duration = Duration::from_millis(250);
+const GRACE: Duration = Duration::from_millis(250);
+
+/// How long the interrupt, which notes where the program is, goes before the plain request to stop. A few built-ins
+/// listen to the latter only.
+const NOTING: Duration = Duration::from_millis(100);
 
 /// One run's times and its first tripped limit.
 pub(super) struct Meter {
@@ -36,6 +40,7 @@ pub(super) struct Meter {
     /// Nanoseconds by `clock` at which the watchdog asked V8 to stop; 0 before.
     asked: AtomicU64,
     given_up: AtomicBool,
+    abandoned: AtomicBool,
     gave_up: Notify,
 }
 
@@ -57,6 +62,7 @@ impl Meter {
             tripped: AtomicU8::new(Trip::NONE),
             asked: AtomicU64::new(0),
             given_up: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
             gave_up: Notify::new(),
         });
         watchdog().watch(&meter);
@@ -72,7 +78,12 @@ impl Meter {
     pub(super) fn leave(&self) {
         let entered = self.entered.swap(0, Ordering::AcqRel);
         if entered > 0 {
-            self.spent.fetch_add(self.now().saturating_sub(entered), Ordering::AcqRel);
+            let running = self.now().saturating_sub(entered);
+            let spent = self.spent.fetch_add(running, Ordering::AcqRel).saturating_add(running);
+            // The watchdog looks now and then only; many short entries must not slip through.
+            if Duration::from_nanos(spent) >= self.busy_limit {
+                self.trip(Trip::Busy);
+            }
         }
     }
 
@@ -111,6 +122,23 @@ impl Meter {
         }
     }
 
+    /// Whether the host has its outcome already and waits for this run no more.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::Acquire)
+    }
+
+    /// The thread will never come back: there is nothing left to watch.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::Release);
+        self.give_up();
+    }
+
+    fn give_up(&self) {
+        if !self.given_up.swap(true, Ordering::AcqRel) {
+            self.gave_up.notify_waiters();
+        }
+    }
+
     fn now(&self) -> u64 {
         u64::try_from(self.clock.monotonic().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -133,16 +161,19 @@ impl Meter {
         };
         let Some(trip) = over else { return };
         self.trip(trip);
-        let asked = self.asked.load(Ordering::Acquire);
-        if asked == 0 {
-            self.asked.store(self.now().max(1), Ordering::Release);
-            // The interrupt notes where the program is; termination alone would not say.
-            self.isolate.request_interrupt(super::stack::note_position, std::ptr::null_mut());
-        } else {
-            self.isolate.terminate_execution();
-            let waited = Duration::from_nanos(self.now().saturating_sub(asked));
-            if waited >= GRACE && !self.given_up.swap(true, Ordering::AcqRel) {
-                self.gave_up.notify_waiters();
+        match self.asked.load(Ordering::Acquire) {
+            0 => {
+                self.asked.store(self.now().max(1), Ordering::Release);
+                self.isolate.request_interrupt(super::stack::note_position, std::ptr::null_mut());
+            }
+            asked => {
+                let waited = Duration::from_nanos(self.now().saturating_sub(asked));
+                if waited >= NOTING {
+                    self.isolate.terminate_execution();
+                }
+                if waited >= GRACE {
+                    self.give_up();
+                }
             }
         }
     }
@@ -185,7 +216,10 @@ impl Watchdog {
     fn run(&self) {
         let mut meters = self.meters.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            meters.retain(|meter| meter.upgrade().inspect(|meter| meter.check()).is_some());
+            meters.retain(|meter| {
+                let watched = meter.upgrade().filter(|meter| !meter.abandoned.load(Ordering::Acquire));
+                watched.inspect(|meter| meter.check()).is_some()
+            });
             meters = if meters.is_empty() {
                 self.changed.wait(meters).unwrap_or_else(PoisonError::into_inner)
             } else {

@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 /// One test's host.
 pub struct Host {
     runner: ProgramRunner,
+    runtime: InProcessRuntime,
     pub ledger: Ledger,
     store: MemoryStore,
     pub limits: RunLimits,
@@ -42,13 +43,25 @@ impl Host {
         let (ledger, store) = Ledger::in_memory("s".into(), Arc::clone(&clock));
         let pipeline = Pipeline::new(registry, CallLimits::default(), None);
         let options = InProcessOptions { ready: 1, limits: limits.clone() };
-        let runtime = Arc::new(InProcessRuntime::new(&options));
-        let runner = ProgramRunner::new(pipeline, runtime, clock);
-        Self { runner, ledger, store, limits, cancel: CancellationToken::new(), runs: AtomicU64::new(0) }
+        let runtime = InProcessRuntime::new(&options);
+        let runner = ProgramRunner::new(pipeline, Arc::new(runtime.clone()), clock);
+        Self {
+            runner,
+            runtime,
+            ledger,
+            store,
+            limits,
+            cancel: CancellationToken::new(),
+            runs: AtomicU64::new(0),
+        }
     }
 
     pub fn registry(&self) -> &Registry {
         self.runner.pipeline().registry()
+    }
+
+    pub fn lost_threads(&self) -> u64 {
+        self.runtime.lost_threads()
     }
 
     /// Runs a program to its end.

@@ -35,34 +35,40 @@ pub(super) async fn run(
     lane: &SharedLane,
     cancel: &CancellationToken,
 ) -> Result<Option<Value>, RunFailure> {
-    let (turn, promise) = isolate.start()?;
-    if let Turn::Terminated = turn {
-        return Err(tripped(isolate));
+    if cancel.is_cancelled() {
+        return Err(ended_by(isolate, Trip::Abort));
     }
-    let Some(promise) = promise else { return Err(host_bug("a program without a promise")) };
+    let (mut turn, promise) = isolate.start()?;
+    let mut turns = Turns::default();
     loop {
-        match isolate.standing(&promise) {
+        match turn {
+            Turn::Threw(thrown) => return Err(threw(isolate, &thrown, false)),
+            Turn::Terminated => return Err(tripped(isolate)),
+            // A limit that tripped ends the run, also when V8 came to its end before it heard of it.
+            Turn::Continues if isolate.has_tripped() => return Err(tripped(isolate)),
+            Turn::Continues => {}
+        }
+        let Some(promise) = &promise else { return Err(host_bug("a program without a promise")) };
+        match isolate.standing(promise) {
             Standing::Returned(value) => return returned(isolate, &value),
             Standing::Threw(reason) => return Err(threw(isolate, &reason, false)),
             Standing::Pending => {}
         }
-        let turn = match next_event(isolate, lane, cancel).await {
+        let event = next_event(isolate, lane, cancel, turns).await;
+        turns = Turns { settled_last: matches!(event, Some(Event::Settled(_))) };
+        turn = match event {
             None => return Err(deadlock(isolate)),
             Some(Event::Settled(settlements)) => isolate.settle(settlements),
             Some(Event::Timer(id)) => isolate.fire(id),
-            Some(Event::Trip(trip)) => {
-                if let Some(state) = isolate.state() {
-                    state.meter.trip(trip);
-                }
-                return Err(tripped(isolate));
-            }
+            Some(Event::Trip(trip)) => return Err(ended_by(isolate, trip)),
         };
-        match turn {
-            Turn::Continues => {}
-            Turn::Threw(thrown) => return Err(threw(isolate, &thrown, false)),
-            Turn::Terminated => return Err(tripped(isolate)),
-        }
     }
+}
+
+/// Whose turn it is when a call has settled and a timer is due: neither can keep the other waiting for ever.
+#[derive(Clone, Copy, Default)]
+struct Turns {
+    settled_last: bool,
 }
 
 /// The next thing that can move the program on; nothing when nothing ever will.
@@ -70,6 +76,7 @@ async fn next_event(
     isolate: &mut FreshIsolate,
     lane: &SharedLane,
     cancel: &CancellationToken,
+    turns: Turns,
 ) -> Option<Event> {
     let state = isolate.state()?;
     let handle = state.lane.clone();
@@ -79,7 +86,21 @@ async fn next_event(
     let mut wall: Option<Sleep> = None;
     let mut cancelled = pin!(cancel.cancelled());
     poll_fn(|context| {
-        lane.work(context);
+        // First, since a program may never have to wait.
+        if cancelled.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
+        }
+        if meter.wall_left().is_zero() {
+            return Poll::Ready(Some(Event::Trip(Trip::Wall)));
+        }
+        if !lane.work(context) {
+            return Poll::Ready(Some(Event::Trip(Trip::Panic)));
+        }
+        if turns.settled_last
+            && let Some(id) = state.timers.take_due(clock.monotonic())
+        {
+            return Poll::Ready(Some(Event::Timer(id)));
+        }
         if let Poll::Ready(first) = handle.poll_settled(context) {
             let mut settled = vec![first];
             while settled.len() < BATCH
@@ -95,9 +116,6 @@ async fn next_event(
         }
         if next_due.is_none() && handle.outstanding() == 0 {
             return Poll::Ready(None);
-        }
-        if cancelled.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
         }
         if wall.get_or_insert_with(|| clock.sleep(meter.wall_left())).as_mut().poll(context).is_ready() {
             return Poll::Ready(Some(Event::Trip(Trip::Wall)));
@@ -117,13 +135,17 @@ async fn next_event(
 }
 
 fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result<Option<Value>, RunFailure> {
-    if let Some(reason) = isolate.state().and_then(|state| state.unhandled.take_first()) {
-        return Err(threw(isolate, &reason, true));
+    if let Some(failure) = unhandled(isolate) {
+        return Err(failure);
     }
     let Some(state) = isolate.state() else { return Err(host_bug("a run without state")) };
     let limit = state.limits.output_bytes;
     let room = limit.saturating_sub(state.printed_bytes);
-    match isolate.finish(value, room) {
+    let finished = isolate.finish(value, room);
+    if isolate.has_tripped() {
+        return Err(tripped(isolate));
+    }
+    match finished {
         Finished::Value(text) => parse_result(text),
         Finished::Problem(message) => Err(RunFailure::new(RunFailureKind::InvalidOutput, message)),
         Finished::TooLarge(bytes) => Err(RunFailure::new(
@@ -137,13 +159,34 @@ fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result
     }
 }
 
+/// The failure of a program that leaves a rejection unhandled (CM-25).
+fn unhandled(isolate: &mut FreshIsolate) -> Option<RunFailure> {
+    let unhandled = &isolate.state()?.unhandled;
+    match unhandled.first() {
+        Some(reason) => Some(threw(isolate, &reason, true)),
+        None if unhandled.untold() > 0 => Some(RunFailure::new(
+            RunFailureKind::Exception,
+            format!("{} promises were rejected and nobody handled them", unhandled.untold()),
+        )),
+        None => None,
+    }
+}
+
 fn threw(isolate: &mut FreshIsolate, reason: &v8::Global<v8::Value>, unhandled: bool) -> RunFailure {
     let description = isolate.describe(reason);
-    if isolate.heap_exceeded() || isolate.state().is_some_and(|state| state.meter.tripped().is_some()) {
+    if isolate.has_tripped() {
         return tripped(isolate);
     }
     let Some(state) = isolate.state() else { return host_bug("a run without state") };
     failure::exception(&state.program, &state.bindings, description, unhandled)
+}
+
+/// Ends the run while no JavaScript runs.
+fn ended_by(isolate: &mut FreshIsolate, trip: Trip) -> RunFailure {
+    if let Some(state) = isolate.state() {
+        state.meter.trip(trip);
+    }
+    tripped(isolate)
 }
 
 /// The limit that ended the run, with the place where the program was.
@@ -164,8 +207,8 @@ fn tripped(isolate: &mut FreshIsolate) -> RunFailure {
 }
 
 fn deadlock(isolate: &mut FreshIsolate) -> RunFailure {
-    if let Some(reason) = isolate.state().and_then(|state| state.unhandled.take_first()) {
-        return threw(isolate, &reason, true);
+    if let Some(failure) = unhandled(isolate) {
+        return failure;
     }
     let Some(state) = isolate.state() else { return host_bug("a run without state") };
     let program = &state.program;

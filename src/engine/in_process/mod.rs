@@ -14,13 +14,17 @@ mod worker;
 
 use std::fmt;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use crate::clock::{Clock, SystemClock};
 use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
 use crate::codemode::{CodeRuntime, RunReport, RunRequest};
 use crate::engine::isolate::IsolateLimits;
@@ -69,16 +73,24 @@ impl InProcessRuntime {
         self.lost.load(Ordering::Relaxed)
     }
 
-    async fn run_one(self, request: RunRequest, handle: LaneHandle, driver: LaneDriver) -> RunReport {
-        let logs = Arc::new(Logs::default());
+    async fn run_one(self, mut request: RunRequest, handle: LaneHandle, driver: LaneDriver) -> RunReport {
+        let logs = Arc::new(Logs::new(request.logs.take()));
         let lane = SharedLane::new(driver);
         let limits = request.limits.clone();
-        let (mut result, busy, notes) = match self.start(request, &handle, &lane, &logs).await {
+        // A host that drops this future cancels the run.
+        let cancel = request.cancel.child_token();
+        request.cancel = cancel.clone();
+        let _cancels = cancel.drop_guard();
+        let started = match host_runtime() {
+            Ok(host) => self.start(request, &handle, &lane, &logs, &host).await,
+            Err(failure) => Err(failure),
+        };
+        let (mut result, busy, notes) = match started {
             Ok(Ended { result, busy, notes }) => (result, busy, notes),
             Err(failure) => (Err(failure), Duration::ZERO, Vec::new()),
         };
         handle.close();
-        let report = lane.finish().await;
+        let report = finish(&handle, lane).await;
         let printed = logs.take();
         if let Err(failure) = &mut result {
             failure.message = cut(std::mem::take(&mut failure.message), limits.output_bytes);
@@ -93,6 +105,7 @@ impl InProcessRuntime {
         handle: &LaneHandle,
         lane: &SharedLane,
         logs: &Arc<Logs>,
+        host: &Handle,
     ) -> Result<Ended, RunFailure> {
         let ready = self
             .pool
@@ -108,7 +121,7 @@ impl InProcessRuntime {
             lane: lane.clone(),
             logs: Arc::clone(logs),
             meter: Arc::clone(&meter),
-            host: tokio::runtime::Handle::current(),
+            host: host.clone(),
             reply,
         };
         ready.run(job).map_err(|()| engine_exit("an isolate's thread ended before its run"))?;
@@ -120,6 +133,32 @@ impl InProcessRuntime {
                 Ok(Ended { result: Err(trip.failure(&limits)), busy: meter.busy(), notes: Vec::new() })
             }
         }
+    }
+}
+
+/// The host's runtime, or what it lacks.
+fn host_runtime() -> Result<Handle, RunFailure> {
+    let host = Handle::try_current()
+        .map_err(|_| unusable("programs need a tokio runtime around them, and there is none"))?;
+    // There is no way to ask, and a wait without timers panics: better here than in the middle of a run.
+    let waits = || drop(SystemClock::new().sleep(Duration::ZERO));
+    catch_unwind(waits).map_err(|_| {
+        unusable("the host's tokio runtime has no timers; build it with `enable_time()` or `enable_all()`")
+    })?;
+    Ok(host)
+}
+
+fn unusable(what: &str) -> RunFailure {
+    RunFailure::new(RunFailureKind::EngineExit, what)
+}
+
+/// Waits until every started call is settled, which goes on when the host stops waiting.
+async fn finish(handle: &LaneHandle, lane: SharedLane) -> LaneReport {
+    match Handle::try_current() {
+        Ok(host) if handle.submitted() > 0 => {
+            host.spawn(async move { lane.finish().await }).await.unwrap_or_default()
+        }
+        _ => lane.finish().await,
     }
 }
 
@@ -175,7 +214,10 @@ struct SharedLane {
 
 enum Driving {
     Works(Pin<Box<dyn Future<Output = LaneReport> + Send>>),
+    /// At its end; the report is there until it is taken.
     Done(Option<LaneReport>),
+    /// It panicked. It must not be polled again.
+    Broken,
 }
 
 impl SharedLane {
@@ -183,22 +225,26 @@ impl SharedLane {
         Self { driving: Arc::new(Mutex::new(Driving::Works(Box::pin(driver.drive())))) }
     }
 
-    /// Does what there is to do; never ready, since the lane ends only after the program.
-    fn work(&self, context: &mut std::task::Context<'_>) {
+    /// Does what there is to do. False when the lane is broken: what it has not settled yet, it never will.
+    fn work(&self, context: &mut Context<'_>) -> bool {
         let mut driving = self.driving.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Driving::Works(future) = &mut *driving
-            && let std::task::Poll::Ready(report) = future.as_mut().poll(context)
-        {
-            *driving = Driving::Done(Some(report));
+        if let Driving::Works(future) = &mut *driving {
+            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+                Ok(Poll::Pending) => {}
+                Ok(Poll::Ready(report)) => *driving = Driving::Done(Some(report)),
+                Err(_) => *driving = Driving::Broken,
+            }
         }
+        !matches!(*driving, Driving::Broken)
     }
 
     async fn finish(&self) -> LaneReport {
         poll_fn(|context| {
             self.work(context);
             match &mut *self.driving.lock().unwrap_or_else(PoisonError::into_inner) {
-                Driving::Works(_) => std::task::Poll::Pending,
-                Driving::Done(report) => std::task::Poll::Ready(report.take().unwrap_or_default()),
+                Driving::Works(_) => Poll::Pending,
+                Driving::Done(report) => Poll::Ready(report.take().unwrap_or_default()),
+                Driving::Broken => Poll::Ready(LaneReport::default()),
             }
         })
         .await

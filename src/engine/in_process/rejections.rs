@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use crate::engine::state::RunState;
 
-/// More rejections than this are not told apart.
+/// More rejections than this are counted and not kept, nor told apart.
 const TRACKED: usize = 10_000;
 
 /// Unhandled rejections, findable by promise.
@@ -18,6 +18,8 @@ const TRACKED: usize = 10_000;
 pub(in crate::engine) struct Rejections {
     next: u64,
     tracked: usize,
+    /// Rejections beyond those that are kept, less those of them that were handled after all.
+    untold: usize,
     by_hash: HashMap<i32, Vec<Rejection>>,
 }
 
@@ -29,24 +31,37 @@ struct Rejection {
 
 impl Rejections {
     fn add(&mut self, hash: i32, promise: v8::Global<v8::Promise>, reason: v8::Global<v8::Value>) {
-        if self.tracked < TRACKED {
-            self.tracked += 1;
-            let order = self.next;
-            self.next += 1;
-            self.by_hash.entry(hash).or_default().push(Rejection { order, promise, reason });
+        if self.tracked >= TRACKED {
+            self.untold += 1;
+            return;
         }
+        self.tracked += 1;
+        let order = self.next;
+        self.next += 1;
+        self.by_hash.entry(hash).or_default().push(Rejection { order, promise, reason });
     }
 
     fn remove(&mut self, hash: i32, promise: &v8::Global<v8::Promise>) {
-        if let Some(list) = self.by_hash.get_mut(&hash) {
-            let before = list.len();
-            list.retain(|rejection| rejection.promise != *promise);
-            self.tracked -= before - list.len();
+        let list = self.by_hash.entry(hash).or_default();
+        let before = list.len();
+        list.retain(|rejection| rejection.promise != *promise);
+        let removed = before - list.len();
+        if list.is_empty() {
+            self.by_hash.remove(&hash);
+        }
+        self.tracked -= removed;
+        if removed == 0 {
+            self.untold = self.untold.saturating_sub(1);
         }
     }
 
-    /// Takes the reason of the earliest one that is left.
-    pub(super) fn take_first(&mut self) -> Option<v8::Global<v8::Value>> {
+    /// How many are left that were not kept.
+    pub(super) fn untold(&self) -> usize {
+        self.untold
+    }
+
+    /// The reason of the earliest one that is left.
+    pub(super) fn first(&self) -> Option<v8::Global<v8::Value>> {
         let first = self.by_hash.values().flatten().min_by_key(|rejection| rejection.order)?;
         Some(first.reason.clone())
     }

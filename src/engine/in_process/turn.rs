@@ -10,7 +10,7 @@ use crate::engine::in_process::failure::{self, Description};
 use crate::engine::isolate::FreshIsolate;
 use crate::engine::stack::PROGRAM_NAME;
 use crate::json::has_big_integer;
-use crate::outcome::{RunFailure, RunFailureKind};
+use crate::outcome::{ErrorCode, RunFailure, RunFailureKind};
 
 /// What one entry led to.
 pub(super) enum Turn {
@@ -36,6 +36,10 @@ pub(super) enum Finished {
     TooLarge(usize),
     Terminated,
 }
+
+/// The text of one outcome takes at most this part of the heap: V8 does not forgive the host a string that does not
+/// fit, and the program needs room to read it.
+const SETTLED_PART_OF_HEAP: usize = 4;
 
 macro_rules! enter {
     ($isolate:expr, $scope:ident) => {
@@ -120,6 +124,7 @@ impl FreshIsolate {
     pub(super) fn settle(&mut self, settlements: Vec<Settlement>) -> Turn {
         self.metered(|this| {
             let settle = this.entry.settle.clone();
+            let most = this.limits.heap_bytes / SETTLED_PART_OF_HEAP;
             enter!(this, scope);
             v8::tc_scope!(let scope, scope);
             let receiver = v8::undefined(scope).into();
@@ -134,11 +139,15 @@ impl FreshIsolate {
                         (false, report.to_string(), big)
                     }
                 };
-                let (ok, text, big) = match v8::String::new(scope, &text) {
+                let taken = if text.len() <= most { v8::String::new(scope, &text) } else { None };
+                let (ok, text, big) = match taken {
                     Some(text) => (ok, text, big),
                     None => {
-                        let report = json!({"tool": tool, "code": "INVALID_TOOL_OUTPUT", "message":
-                            "the tool's value is longer than a program can take; ask it for less"});
+                        let message = format!(
+                            "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
+                            text.len()
+                        );
+                        let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
                         let Some(text) = v8::String::new(scope, &report.to_string()) else { return Turn::Terminated };
                         (false, text, false)
                     }
@@ -147,9 +156,15 @@ impl FreshIsolate {
                 let n = v8::Number::new(scope, n as f64);
                 let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
                 let args = [n.into(), ok.into(), text.into(), big.into()];
-                settle.open(scope).call(scope, receiver, &args);
+                let settled = settle.open(scope).call(scope, receiver, &args);
                 if scope.has_terminated() {
                     return Turn::Terminated;
+                }
+                if settled.is_none()
+                    && let Some(thrown) = scope.exception()
+                {
+                    // Without this the program would wait for the call for ever.
+                    return Turn::Threw(v8::Global::new(scope, thrown));
                 }
             }
             scope.perform_microtask_checkpoint();
@@ -224,13 +239,18 @@ impl FreshIsolate {
             let (Some(kind), Some(text)) = (part(0), part(1)) else {
                 return Finished::Problem("the program's value cannot be read".to_owned());
             };
+            let kind = kind.to_rust_string_lossy(scope);
+            if kind == "large" {
+                let bytes = text.to_rust_string_lossy(scope).parse().unwrap_or(usize::MAX);
+                return Finished::TooLarge(bytes);
+            }
             // Judged before copying out (V16).
             let bytes = text.utf8_length(scope);
             if bytes > room {
                 return Finished::TooLarge(bytes);
             }
             let text = text.to_rust_string_lossy(scope);
-            match kind.to_rust_string_lossy(scope).as_str() {
+            match kind.as_str() {
                 "json" => Finished::Value(Some(text)),
                 "none" => Finished::Value(None),
                 _ => Finished::Problem(text),

@@ -14,6 +14,7 @@ use crate::codemode::RunRequest;
 use crate::codemode::lane::LaneHandle;
 use crate::engine::in_process::{SharedLane, event_loop, park, rejections::Rejections};
 use crate::engine::isolate::{FreshIsolate, IsolateLimits};
+use crate::engine::lost::Running;
 use crate::engine::state::{Logs, RunState, Timers};
 use crate::engine::supervision::Meter;
 use crate::outcome::RunFailure;
@@ -55,16 +56,15 @@ pub(super) fn serve(limits: IsolateLimits, jobs: &Receiver<Job>, announce: impl 
 fn run(mut isolate: FreshIsolate, job: Job) {
     let Job { request, handle, lane, logs, meter, host, reply } = job;
     let _runtime = host.enter();
-    let RunRequest { program, bindings, limits, cancel, logs: sink } = request;
+    let RunRequest { program, bindings, limits, cancel, logs: _ } = request;
     let state = RunState {
         context: isolate.context.clone(),
         program,
         bindings,
         limits,
         meter: Arc::clone(&meter),
-        lane: handle,
+        lane: handle.clone(),
         logs,
-        sink,
         clock: Arc::new(SystemClock::new()),
         buffers: Arc::clone(&isolate.buffers),
         timers: Timers::default(),
@@ -72,10 +72,15 @@ fn run(mut isolate: FreshIsolate, job: Job) {
         unhandled: Rejections::default(),
         interrupted_at: None,
     };
-    isolate.isolate.set_slot(Box::new(state));
+    isolate.begin_run(state);
+    let running = Running::begin(&meter);
     let result = park::block_on(event_loop::run(&mut isolate, &lane, &cancel));
-    // Handles into the heap must go before the heap does.
-    drop(isolate.isolate.remove_slot::<Box<RunState>>());
-    // The host may have given this run up.
-    let _ = reply.send(Ended { result, busy: meter.busy(), notes: Vec::new() });
+    isolate.end_run();
+    let sent = reply.send(Ended { result, busy: meter.busy(), notes: Vec::new() });
+    if sent.is_err() && !meter.is_given_up() {
+        // The host let go of the run: nobody else ends its calls and tells the ledger.
+        handle.close();
+        park::block_on(lane.finish());
+    }
+    drop(running);
 }

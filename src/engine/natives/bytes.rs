@@ -5,7 +5,8 @@
 use sha1::Digest;
 use v8::{ValueDeserializerHelper, ValueSerializerHelper};
 
-use crate::engine::natives::{give_text, state, text, throw, throw_range};
+use crate::engine::natives::{give_text, state, stop, text, throw};
+use crate::engine::state::Trip;
 
 /// `random(bytes)`: fills a `Uint8Array`.
 pub(super) fn random(
@@ -34,10 +35,25 @@ fn contents(args: &v8::FunctionCallbackArguments<'_>, index: i32) -> Option<Vec<
     Some(bytes)
 }
 
+/// Whether so many bytes can be had, after a collection if need be. V8 does not forgive a refusal where the host asks
+/// for a buffer, so this asks first; like V8 itself, it ends the run where there is no room.
+fn make_room(scope: &mut v8::PinScope<'_, '_>, bytes: usize) -> bool {
+    let Some(buffers) = state(scope).map(|state| std::sync::Arc::clone(&state.buffers)) else { return false };
+    if buffers.has_room_for(bytes) {
+        return true;
+    }
+    scope.low_memory_notification();
+    let found = buffers.has_room_for(bytes);
+    if !found {
+        stop(scope, Trip::Buffers);
+    }
+    found
+}
+
 fn give_bytes(scope: &mut v8::PinScope<'_, '_>, value: &mut v8::ReturnValue<'_, v8::Value>, bytes: &[u8]) {
-    // Through the isolate's own allocator, so that it is counted; V8 aborts on a refusal here, so ask first.
-    if !state(scope).is_some_and(|state| state.buffers.has_room_for(bytes.len())) {
-        return throw_range(scope, "Array buffer allocation failed");
+    // Through the isolate's own allocator, so that it is counted.
+    if !make_room(scope, bytes.len()) {
+        return;
     }
     let store = v8::ArrayBuffer::new_backing_store(scope, bytes.len());
     for (cell, byte) in store.iter().zip(bytes) {
@@ -73,8 +89,12 @@ pub(super) fn utf8_encode(
     args: v8::FunctionCallbackArguments<'_>,
     mut value: v8::ReturnValue<'_, v8::Value>,
 ) {
-    let Some(text) = text(scope, &args, 0) else { return };
-    give_bytes(scope, &mut value, text.as_bytes());
+    let Ok(text) = v8::Local::<v8::String>::try_from(args.get(0)) else { return };
+    // Before copying out: UTF-8 is never shorter than UTF-16 units.
+    if make_room(scope, text.length()) {
+        let text = text.to_rust_string_lossy(scope);
+        give_bytes(scope, &mut value, text.as_bytes());
+    }
 }
 
 /// `encoding(label) -> string | null`: the canonical name of an encoding, in lower case.

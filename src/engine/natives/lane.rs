@@ -77,13 +77,13 @@ pub(super) fn log(
     };
     let argument = args.get(1);
     let Ok(line) = v8::Local::<v8::String>::try_from(argument) else { return };
-    // Judged before copying out: a huge line must not be made twice. A third of the UTF-8 length at least.
+    // Judged before copying out: a huge line must not be made twice. UTF-8 is never shorter than UTF-16 units.
     let too_long = state(scope).is_some_and(|state| line.length() > state.limits.output_bytes);
     let line = if too_long { String::new() } else { line.to_rust_string_lossy(scope) };
     let logged = match state(scope) {
         None => return,
         Some(_) if too_long => Err(Trip::Output),
-        Some(state) => state.log(level, line),
+        Some(state) => state.log(level, &line),
     };
     if let Err(trip) = logged {
         stop(scope, trip);

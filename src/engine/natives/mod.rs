@@ -8,16 +8,30 @@ mod inspect;
 mod lane;
 mod url;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
 use v8::MapFnTo;
 
 use crate::engine::manifest::NATIVES;
+use crate::engine::stack::current_position;
 use crate::engine::state::{RunState, Trip};
 
 /// The functions in the order of [`NATIVES`].
 pub(super) fn references() -> Vec<v8::ExternalReference> {
     macro_rules! table {
-        ($($function:expr),+ $(,)?) => {
-            [$(v8::ExternalReference { function: $function.map_fn_to() }),+]
+        ($($function:path),+ $(,)?) => {
+            [$({
+                // A panic must not reach V8, which would end the process.
+                let guarded = |scope: &mut v8::PinScope<'_, '_>,
+                               args: v8::FunctionCallbackArguments<'_>,
+                               value: v8::ReturnValue<'_, v8::Value>| {
+                    if catch_unwind(AssertUnwindSafe(|| $function(scope, args, value))).is_err() {
+                        stop(scope, Trip::Panic);
+                    }
+                };
+                v8::ExternalReference { function: guarded.map_fn_to() }
+            }),+]
         };
     }
     let table: [v8::ExternalReference; NATIVES.len()] = table![
@@ -51,8 +65,11 @@ fn state<'a>(scope: &'a mut v8::PinScope<'_, '_>) -> Option<&'a mut RunState> {
 
 /// Ends the run by a limit. Returning to JavaScript throws what nothing can catch.
 fn stop(scope: &mut v8::PinScope<'_, '_>, trip: Trip) {
+    let program = state(scope).map(|state| Arc::clone(&state.program));
+    let position = program.and_then(|program| current_position(scope, &program));
     if let Some(state) = state(scope) {
         state.meter.trip(trip);
+        state.interrupted_at = position;
     }
     scope.terminate_execution();
 }
@@ -73,14 +90,22 @@ fn throw_range(scope: &mut v8::PinScope<'_, '_>, message: &str) {
     }
 }
 
-/// An argument as text; absent and `undefined` are nothing.
+/// Most UTF-16 units of a text that is taken out of the isolate. A string of V8 may be a recipe for half a gigabyte
+/// and take a few bytes; copying it out makes it real, outside of every limit.
+const MAX_TEXT: usize = 16 * 1024 * 1024;
+
+/// An argument as text; absent and `undefined` are nothing. A text that is too long throws.
 fn text(
     scope: &mut v8::PinScope<'_, '_>,
     args: &v8::FunctionCallbackArguments<'_>,
     index: i32,
 ) -> Option<String> {
-    let value = args.get(index);
-    value.is_string().then(|| value.to_rust_string_lossy(scope))
+    let text = v8::Local::<v8::String>::try_from(args.get(index)).ok()?;
+    if text.length() > MAX_TEXT {
+        throw_range(scope, "the text is too long");
+        return None;
+    }
+    Some(text.to_rust_string_lossy(scope))
 }
 
 /// Returns text.
