@@ -3,8 +3,6 @@
 //! Owns which tools there are and what a run may use. It never starts an engine by itself: listing tools or calling
 //! one needs none.
 
-use anyhow::Context as _;
-
 use isolane::builtin::files::{FileToolOptions, Root, file_tools};
 use isolane::engine::InProcessRuntime;
 use isolane::host::{Host, HostBuilder};
@@ -21,7 +19,7 @@ pub(super) struct Deployment {
 impl Deployment {
     /// Opens the root.
     pub(super) fn open(args: &DeploymentArgs) -> anyhow::Result<Self> {
-        let root = Root::open(&args.root).context("cannot open the root")?;
+        let root = Root::open(&args.root)?;
         Ok(Self { root, allow_write: args.allow_write })
     }
 

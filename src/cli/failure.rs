@@ -27,7 +27,7 @@ pub(super) fn text(failure: &RunFailure, calls: &[SubCallReport], label: &str) -
         // A stack of one says what the place has said.
         if frames.len() > 1 {
             for frame in frames {
-                let _ = writeln!(text, "    {}", inert(frame));
+                let _ = writeln!(text, "    {}", inert(&called(frame, label)));
             }
         }
     }
@@ -39,8 +39,19 @@ fn is_frame(line: &str) -> bool {
     line.starts_with("at ")
 }
 
+/// The frame with what people call the program, as `at f (prog.ts:1:2)`.
+fn called(frame: &str, label: &str) -> String {
+    if let Some(place) = frame.strip_prefix("at program:") {
+        return format!("at {label}:{place}");
+    }
+    match frame.rsplit_once(" (program:") {
+        Some((name, place)) => format!("{name} ({label}:{place}"),
+        None => frame.to_owned(),
+    }
+}
+
 fn unfinished(text: &mut String, calls: &[SubCallReport]) {
-    let calls: Vec<_> = calls.iter().filter(|call| call.state != SubCallState::Finished).collect();
+    let calls: Vec<_> = calls.iter().filter(|call| is_unfinished(call)).collect();
     if calls.is_empty() {
         return;
     }
@@ -53,16 +64,22 @@ fn unfinished(text: &mut String, calls: &[SubCallReport]) {
     }
 }
 
+/// Whether the program ended before the call did. What failed before is the program's to tell.
+fn is_unfinished(call: &SubCallReport) -> bool {
+    match call.state {
+        SubCallState::Finished => false,
+        SubCallState::Failed => !call.delivered,
+        SubCallState::Aborted | SubCallState::NotStarted | SubCallState::Unknown => true,
+    }
+}
+
 fn state(call: &SubCallReport) -> String {
-    let what = match call.state {
-        SubCallState::Finished => "finished",
-        SubCallState::Failed => "failed",
-        SubCallState::Aborted => "aborted after it had started, effects may have happened",
-        SubCallState::NotStarted => "never started, nothing happened",
-        SubCallState::Unknown => "outcome unknown",
-    };
     match (call.state, call.code, &call.message) {
-        (SubCallState::Failed, Some(code), Some(message)) => format!("{what}, {code}: {}", inert(message)),
-        _ => what.to_owned(),
+        (SubCallState::Finished, ..) => "finished".to_owned(),
+        (SubCallState::Failed, Some(code), Some(message)) => format!("failed, {code}: {}", inert(message)),
+        (SubCallState::Failed, ..) => "failed".to_owned(),
+        (SubCallState::Aborted, ..) => "aborted after it had started, effects may have happened".to_owned(),
+        (SubCallState::NotStarted, ..) => "never started, nothing happened".to_owned(),
+        (SubCallState::Unknown, ..) => "outcome unknown".to_owned(),
     }
 }

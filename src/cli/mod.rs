@@ -68,7 +68,7 @@ pub(crate) fn main() -> ExitCode {
         // The reader has all that it wanted.
         Err(error) if error.downcast_ref().is_some_and(StdoutError::reader_is_gone) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&format!("error: {error:#}"));
+            complain(&format!("error: {}", output::chain(&error)));
             ExitCode::from(UNUSABLE)
         }
     }

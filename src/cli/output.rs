@@ -5,6 +5,8 @@
 
 use std::io::{self, Write as _};
 
+use super::text::inert;
+
 /// Standard output cannot be written to.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write to standard output: {0}")]
@@ -32,4 +34,18 @@ pub(super) fn complain(text: &str) {
     if !text.ends_with('\n') {
         let _ = stderr.write_all(b"\n");
     }
+}
+
+/// The error and its causes in one line. Some errors tell their cause themselves; it is not told twice.
+pub(super) fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    inert(&text).into_owned()
 }

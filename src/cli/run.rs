@@ -86,7 +86,8 @@ impl Run {
         } else {
             show(&printer, &outcome, &self.program.label).await
         };
-        if let Err(error) = &printed
+        // One of two errors is the command's; the other must not be lost.
+        if let (Err(error), Err(_)) = (&printed, &recorded)
             && !error.reader_is_gone()
         {
             complain(&format!("error: {error}"));
