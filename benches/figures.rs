@@ -11,7 +11,7 @@ use isolane::clock::{Clock, SystemClock};
 use isolane::codemode::{LogLevel, LogSink};
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{Host, RunOptions, Session, SessionOptions};
-use isolane::limits::RunLimits;
+use isolane::limits::{CallLimits, RunLimits};
 use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 

@@ -132,4 +132,41 @@ mod tests {
         );
         assert_eq!(example_call(&"my-tool".into(), &json!({})), r#"await tools["my-tool"]({})"#);
     }
+
+    /// CM-5, CM-10
+    #[test]
+    fn every_callable_tool_is_bound_in_the_views_order_and_hidden_ones_are_only_named() {
+        use crate::registry::{PresentationMode, Registry, Restriction, Target};
+        use crate::tool::{Tool, ToolContext, ToolError};
+
+        let tool = |name: &str| {
+            let nothing = |_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(Value::Null) };
+            Tool::builder(name).output(json!({"type": "null"})).handler(nothing).unwrap()
+        };
+        let registry = Registry::new();
+        registry.open_scope("agent".into(), None).unwrap();
+        for name in ["then", "__proto__", "a.b", "write"] {
+            registry.register(&Target::Global, tool(name)).unwrap().keep();
+        }
+        registry.set_default_mode(PresentationMode::Code);
+        registry.set_run_code(tool("run_code"));
+        let scope = Target::Scope("agent".into());
+        registry.restrict(&scope, Restriction::deny(["write"])).unwrap().keep();
+        let view = registry.view(Some(&"agent".into())).unwrap();
+        let bindings = Bindings::new(&view, 7);
+        assert_eq!(bindings.names(), &["__proto__".into(), "a.b".into(), "then".into()] as &[ToolName]);
+        assert_eq!((bindings.tool(1), bindings.tool(3)), (Some(&"a.b".into()), None));
+        assert_eq!(
+            serde_json::from_str::<Value>(bindings.json()).unwrap(),
+            json!({
+                "tools": [
+                    {"name": "__proto__", "call": "await tools.__proto__({})", "optional": true},
+                    {"name": "a.b", "call": "await tools[\"a.b\"]({})", "optional": true},
+                    {"name": "then", "call": "await tools.then({})", "optional": true},
+                ],
+                "hidden": ["write"],
+                "maxArgBytes": 7,
+            })
+        );
+    }
 }

@@ -5,12 +5,15 @@
 
 use serde_json::Value;
 
-use crate::codemode::lane::LaneReport;
+use crate::codemode::lane::{LaneReport, MAX_BLOCKS};
 use crate::codemode::program::PreparedProgram;
 use crate::outcome::{RunFailure, SubCallReport, SubCallState};
 
 /// Most calls that one note names.
 const NAMED: usize = 10;
+
+/// Most characters of a failure's message that a note repeats; the message itself is in the list of sub-calls.
+const SHOWN_CHARS: usize = 200;
 
 /// Every note of a run, in the order in which they matter.
 pub(super) fn collect(
@@ -26,6 +29,7 @@ pub(super) fn collect(
     if matches!(result, Ok(None)) && logs.is_empty() {
         notes.extend(dropped_values(lane));
     }
+    notes.extend(left_out(lane.blocks_left_out));
     notes
 }
 
@@ -55,24 +59,143 @@ fn describe(call: &SubCallReport) -> String {
         (SubCallState::NotStarted, _) => "never started, nothing happened".to_owned(),
         (SubCallState::Aborted, _) => "aborted after it had started, effects may have happened".to_owned(),
         (SubCallState::Failed, Some(code)) => {
-            format!("failed with {code}: {}", call.message.as_deref().unwrap_or_default())
+            let message = call.message.as_deref().unwrap_or_default();
+            let line: String = message.lines().next().unwrap_or_default().chars().take(SHOWN_CHARS).collect();
+            format!("failed with {code}: {line}")
         }
         (SubCallState::Failed | SubCallState::Unknown, _) => "outcome unknown".to_owned(),
     }
 }
 
 fn dropped_values(lane: &LaneReport) -> Option<String> {
+    const ADVICE: &str =
+        "because nothing was printed or returned. Print with console.log(...) or `return` what you need";
     let finished = lane.sub_calls.iter().filter(|call| call.state == SubCallState::Finished).count();
     match (lane.started, finished) {
         (0, _) => None,
-        (1, _) => Some(
-            "1 tool call ran and its value was dropped, because nothing was printed or returned. Print with \
-             console.log(...) or `return` what you need"
-                .to_owned(),
-        ),
-        (started, _) => Some(format!(
-            "{started} tool calls ran and their values were dropped, because nothing was printed or returned. Print \
-             with console.log(...) or `return` what you need"
+        (1, 1) => Some(format!("1 tool call ran and its value was dropped, {ADVICE}")),
+        (1, _) => {
+            Some(format!("1 tool call started and did not succeed, which shows nowhere else, {ADVICE}"))
+        }
+        (started, 0) => Some(format!(
+            "{started} tool calls started and none succeeded, which shows nowhere else, {ADVICE}"
         )),
+        (started, finished) if usize::try_from(started) == Ok(finished) => {
+            Some(format!("{started} tool calls ran and their values were dropped, {ADVICE}"))
+        }
+        (started, finished) => Some(format!(
+            "{started} tool calls started, {finished} of them succeeded, and their values were dropped, {ADVICE}"
+        )),
+    }
+}
+
+fn left_out(blocks: u64) -> Option<String> {
+    let blocks = match blocks {
+        0 => return None,
+        1 => "1 image or other block of a tool's result was".to_owned(),
+        more => format!("{more} images or other blocks of tools' results were"),
+    };
+    Some(format!("{blocks} left out beyond the first {MAX_BLOCKS}. Use emit(...) for those that matter"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codemode::program::{self, ProgramLimits, ToolHints};
+    use crate::outcome::{ErrorCode, RunFailureKind};
+
+    fn call(n: u64, state: SubCallState, code: Option<ErrorCode>, delivered: bool) -> SubCallReport {
+        SubCallReport {
+            id: crate::ids::CallId::from("c").sub_call(n),
+            tool: "write".into(),
+            state,
+            code,
+            message: code.map(|_| "disk full\nmore".to_owned()),
+            delivered,
+        }
+    }
+
+    fn lane(sub_calls: Vec<SubCallReport>) -> LaneReport {
+        let started = sub_calls.iter().filter(|call| call.state != SubCallState::NotStarted).count();
+        LaneReport { sub_calls, started: u64::try_from(started).unwrap(), ..LaneReport::default() }
+    }
+
+    fn notes(result: &Result<Option<Value>, RunFailure>, lane: &LaneReport) -> String {
+        let limits = ProgramLimits { max_bytes: 1_000, ..ProgramLimits::default() };
+        let program = program::prepare("return 1;", &limits, &ToolHints { names: &[] }).unwrap();
+        collect(&program, result, &[], lane, vec!["from the engine".to_owned()]).join("\n")
+    }
+
+    /// CM-21
+    #[test]
+    fn calls_that_nobody_awaited_are_named_with_their_state() {
+        use SubCallState::{Aborted, Failed, Finished, NotStarted, Unknown};
+        let calls = vec![
+            call(1, Finished, None, true),
+            call(2, Failed, Some(ErrorCode::ToolFailed), false),
+            call(3, Finished, None, false),
+            call(4, Aborted, Some(ErrorCode::Aborted), false),
+            call(5, NotStarted, None, false),
+            call(6, Unknown, Some(ErrorCode::HostBug), false),
+        ];
+        insta::assert_snapshot!(notes(&Ok(Some(Value::Null)), &lane(calls)), @r"
+        from the engine
+        5 tool calls were not awaited when the program ended: write (failed with TOOL_FAILED: disk full), write (it had finished), write (aborted after it had started, effects may have happened), write (never started, nothing happened), write (outcome unknown). Write `await` before the call, or await them with Promise.all
+        ");
+    }
+
+    /// CM-21
+    #[test]
+    fn one_call_that_nobody_awaited_is_spoken_of_as_one_and_many_are_cut() {
+        let one = vec![call(1, SubCallState::NotStarted, None, false)];
+        insta::assert_snapshot!(notes(&Ok(Some(Value::Null)), &lane(one)), @r"
+        from the engine
+        1 tool call was not awaited when the program ended: write (never started, nothing happened). Write `await` before the call, or await it with Promise.all
+        ");
+        let many = (1..=12).map(|n| call(n, SubCallState::NotStarted, None, false)).collect();
+        let note = notes(&Ok(Some(Value::Null)), &lane(many));
+        assert_eq!(
+            (note.matches("write (").count(), note.contains("), and 2 more. Write")),
+            (10, true),
+            "{note}"
+        );
+    }
+
+    /// CM-6
+    #[test]
+    fn values_that_nobody_printed_are_counted() {
+        use SubCallState::{Failed, Finished};
+        let finished = |count| (1..=count).map(|n| call(n, Finished, None, true)).collect::<Vec<_>>();
+        let failed = |count| {
+            (1..=count).map(|n| call(n, Failed, Some(ErrorCode::ToolFailed), true)).collect::<Vec<_>>()
+        };
+        let mixed = [finished(2), failed(1)].concat();
+        let all = [Vec::new(), finished(1), finished(3), mixed, failed(1), failed(2)];
+        let said: Vec<_> = all.into_iter().map(|calls| notes(&Ok(None), &lane(calls))).collect();
+        insta::assert_snapshot!(said.join("\n"), @r"
+        from the engine
+        from the engine
+        1 tool call ran and its value was dropped, because nothing was printed or returned. Print with console.log(...) or `return` what you need
+        from the engine
+        3 tool calls ran and their values were dropped, because nothing was printed or returned. Print with console.log(...) or `return` what you need
+        from the engine
+        3 tool calls started, 2 of them succeeded, and their values were dropped, because nothing was printed or returned. Print with console.log(...) or `return` what you need
+        from the engine
+        1 tool call started and did not succeed, which shows nowhere else, because nothing was printed or returned. Print with console.log(...) or `return` what you need
+        from the engine
+        2 tool calls started and none succeeded, which shows nowhere else, because nothing was printed or returned. Print with console.log(...) or `return` what you need
+        ");
+        let failure = Err(RunFailure::new(RunFailureKind::Exception, "no"));
+        assert_eq!(notes(&failure, &lane(finished(1))), "from the engine");
+    }
+
+    /// CM-12
+    #[test]
+    fn blocks_that_were_left_out_are_counted() {
+        let said: Vec<_> = [1, 5].map(|blocks| left_out(blocks).unwrap()).into();
+        insta::assert_snapshot!(said.join("\n"), @r"
+        1 image or other block of a tool's result was left out beyond the first 64. Use emit(...) for those that matter
+        5 images or other blocks of tools' results were left out beyond the first 64. Use emit(...) for those that matter
+        ");
     }
 }

@@ -102,13 +102,13 @@ impl ProgramRunner {
     /// Runs one program to its end. Every outcome is typed; nothing a program does makes this fail.
     pub async fn run(&self, run: ProgramRun) -> RunOutcome {
         let begun = self.clock.monotonic();
-        let start = RunStart {
+        let start = || RunStart {
             call: run.call.clone(),
             program: run.code.as_str().into(),
             description: run.description.clone(),
             seed: None,
         };
-        let start = run.ledger.reserve().await.record_with(|| start, []);
+        let start = run.ledger.reserve().await.record_with(start, []);
         let mut outcome = match self.prepare(&run).await {
             Err(failure) => failed_before_start(failure),
             Ok((program, bindings)) => self.execute(&run, program, bindings).await,
@@ -260,3 +260,6 @@ fn assemble(program: &PreparedProgram, report: RunReport) -> RunOutcome {
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
+
+#[cfg(test)]
+mod tests;

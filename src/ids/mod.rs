@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use nearest::nearest;
+pub use nearest::{nearest, words_of};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -29,6 +29,8 @@ pub(super) struct Built {
     /// To be undone in this order.
     pub(super) undo: Vec<Undo>,
     pub(super) notes: Vec<String>,
+    /// Where the program may wait for ever, the likeliest places first.
+    pub(super) waits: Vec<Position>,
 }
 
 /// Why a text is not a program, with places in the text.
@@ -144,7 +146,10 @@ fn finish(source: &Source, module: &Module, hints: &ToolHints<'_>) -> Result<Bui
         Refusal::Syntax(position, fault.message)
     })?;
     let undo = std::iter::once(undo).chain(source.undo.clone()).collect();
-    let built = Built { script, map, undo, notes: shaped.notes };
+    let mut waits = facts.waits.clone();
+    waits.sort_by_key(|wait| !wait.bare);
+    let waits = waits.iter().map(|wait| source.position(wait.offset)).collect();
+    let built = Built { script, map, undo, notes: shaped.notes, waits };
     // What the TypeScript parser lets pass, such as decorators of nothing, must not reach V8.
     if let Err(fault) = parse::parse_javascript(&built.script) {
         let place = Lines::new(&built.script).position(&built.script, fault.offset);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use swc_common::Spanned;
 use swc_ecma_ast::{
-    ArrowExpr, AutoAccessor, BindingIdent, Callee, Constructor, Decorator, Expr, FnDecl, Function,
+    ArrowExpr, AutoAccessor, AwaitExpr, BindingIdent, Callee, Constructor, Decorator, Expr, FnDecl, Function,
     GetterProp, Ident, JSXElement, JSXFragment, MetaPropExpr, MetaPropKind, Module, ReturnStmt, SetterProp,
     StaticBlock, TaggedTpl, TsImportType,
 };
@@ -25,9 +25,22 @@ pub(super) struct Facts {
     /// A template is the tag of a template: nothing but Markdown fences looks so.
     pub(super) fence: bool,
     pub(super) jsx: Option<usize>,
+    /// Every `await` of something that is not simply a call of a tool, up to [`MAX_WAITS`].
+    pub(super) waits: Vec<Wait>,
     /// Names in use; declaring a name is no use, nor is what a declared function says of itself.
     pub(super) used: BTreeSet<String>,
 }
+
+/// An `await` that may wait for ever: a call of a tool never does.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    pub(super) offset: usize,
+    /// The awaited promise is made by hand on the spot.
+    pub(super) bare: bool,
+}
+
+/// More places to wait than this help nobody.
+const MAX_WAITS: usize = 64;
 
 /// `import()` or `import.meta`.
 #[derive(Debug)]
@@ -43,6 +56,17 @@ pub(super) fn gather(module: &Module) -> Facts {
     let mut walk = Walk { facts: Facts::default(), functions: 0, inside: Vec::new() };
     module.visit_with(&mut walk);
     walk.facts
+}
+
+/// `tools.name(...)` or `tools["name"](...)`.
+fn is_tool_call(expression: &Expr) -> bool {
+    let Expr::Call(call) = expression else { return false };
+    let Callee::Expr(callee) = &call.callee else { return false };
+    matches!(&**callee, Expr::Member(member) if is_named(&member.obj, "tools"))
+}
+
+fn is_named(expression: &Expr, name: &str) -> bool {
+    matches!(expression, Expr::Ident(ident) if *ident.sym == *name)
 }
 
 struct Walk {
@@ -131,6 +155,14 @@ impl Visit for Walk {
         if matches!(node.kind, MetaPropKind::ImportMeta) {
             self.import(offset(node.span.lo), None, true);
         }
+    }
+
+    fn visit_await_expr(&mut self, node: &AwaitExpr) {
+        if !is_tool_call(&node.arg) && self.facts.waits.len() < MAX_WAITS {
+            let bare = matches!(&*node.arg, Expr::New(made) if is_named(&made.callee, "Promise"));
+            self.facts.waits.push(Wait { offset: offset(node.span.lo), bare });
+        }
+        node.visit_children_with(self);
     }
 
     fn visit_decorator(&mut self, node: &Decorator) {

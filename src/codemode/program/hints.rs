@@ -4,6 +4,8 @@
 //! Python's `None`, ...) with what exists instead. It must never invent a tool: only names of visible
 //! tools are proposed. `refuse` and the engine's error report use it.
 
+use crate::ids::{nearest, words_of};
+
 /// What the messages may refer to.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ToolHints<'a> {
@@ -14,61 +16,6 @@ pub struct ToolHints<'a> {
 /// The globals that the messages name; the whole list is in the documentation of `run_code` (CM-9).
 pub(super) const GLOBALS: &str = "`tools`, `console`, `print`, `state`, `URL`, `crypto`, `TextEncoder`, \
                                   `structuredClone`, `setTimeout` and the ECMAScript standard library";
-
-/// The candidate that a misspelt name most likely means.
-///
-/// Upper and lower case, `_`, `-` and `.` do not count; after that, up to about a third of the letters
-/// may differ. Among equals the first wins. `None` when nothing is near.
-pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = plain_name(name);
-    if plain.is_empty() || plain.len() > 200 {
-        return None;
-    }
-    let allowed = (plain.chars().count() / 3).max(1);
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates.filter(|candidate| candidate.len() <= 200) {
-        let other = plain_name(candidate);
-        if other == plain {
-            return Some(candidate);
-        }
-        let mut distance = strsim::osa_distance(&plain, &other);
-        // `read` for `read_file`: a whole word of the other name.
-        if plain.len() >= 3 && words_of(candidate).any(|word| word.eq_ignore_ascii_case(name)) {
-            distance = distance.min(allowed);
-        }
-        if distance <= allowed && best.is_none_or(|(least, _)| distance < least) {
-            best = Some((distance, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
-}
-
-fn plain_name(name: &str) -> String {
-    name.chars().filter(|c| !matches!(c, '_' | '-' | '.' | ' ')).flat_map(char::to_lowercase).collect()
-}
-
-/// The words of a name: `readFile`, `read_file` and `read-file` have two.
-fn words_of(name: &str) -> impl Iterator<Item = &str> {
-    let mut starts = vec![0];
-    let mut before = '_';
-    for (at, character) in name.char_indices() {
-        if character.is_uppercase() && before.is_lowercase() {
-            starts.push(at);
-        }
-        if !character.is_alphanumeric() {
-            starts.push(at);
-            starts.push(at + character.len_utf8());
-        }
-        before = character;
-    }
-    starts.push(name.len());
-    let words: Vec<&str> = starts
-        .windows(2)
-        .filter_map(|pair| name.get(*pair.first()?..*pair.last()?))
-        .filter(|word| word.chars().all(char::is_alphanumeric) && !word.is_empty())
-        .collect();
-    words.into_iter()
-}
 
 /// A kind of power that programs of other systems take from modules and globals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,7 +52,7 @@ impl Power {
     fn tool<'a>(self, hints: &ToolHints<'a>) -> Option<&'a str> {
         self.words().iter().find_map(|wanted| {
             hints.names.iter().copied().find(|name| {
-                *name != "run_code" && words_of(name).any(|word| word.eq_ignore_ascii_case(wanted))
+                *name != "run_code" && words_of(name).iter().any(|word| word.eq_ignore_ascii_case(wanted))
             })
         })
     }

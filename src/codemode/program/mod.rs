@@ -30,7 +30,7 @@ use std::sync::Arc;
 use attempt::{Built, Refusal, attempt};
 use position::Lines;
 
-pub use hints::{ToolHints, explain_missing_global, nearest};
+pub use hints::{ToolHints, explain_missing_global};
 pub use position::Position;
 
 /// What a text may be at most before it is parsed (M10, M11).
@@ -231,6 +231,12 @@ impl PreparedProgram {
     pub fn frame(&self, position: Position) -> String {
         let text = without_mark(&self.inner.written);
         position::frame(text, &Lines::new(text), position)
+    }
+
+    /// Where the program may wait for ever (CM-24): every `await` of something other than a call of a tool, in the
+    /// text as written, the likeliest first. Incomplete beyond a few dozen.
+    pub fn waits(&self) -> &[Position] {
+        &self.inner.built.waits
     }
 
     /// What was done to find the program, one line each; empty in the usual case.

@@ -4,7 +4,8 @@
 //! a text that parses as a sensible program: it is asked after parsing failed, and `only_shell` is the
 //! one test for texts that parse by accident. `hints` knows the tools.
 
-use super::hints::{Power, ToolHints, first_reference, nearest, reference};
+use super::hints::{Power, ToolHints, first_reference, reference};
+use crate::ids::nearest;
 
 /// Says what a fenced block of another language is.
 pub(super) fn foreign(language: &str, hints: &ToolHints<'_>) -> Option<String> {

@@ -167,8 +167,29 @@ fn deadlock(isolate: &mut FreshIsolate) -> RunFailure {
     if let Some(reason) = isolate.state().and_then(|state| state.unhandled.take_first()) {
         return threw(isolate, &reason, true);
     }
-    RunFailure::new(
+    let Some(state) = isolate.state() else { return host_bug("a run without state") };
+    let program = &state.program;
+    let mut lines: Vec<_> = program.waits().iter().map(|position| position.line).collect();
+    lines.sort_unstable();
+    lines.dedup();
+    let place = match lines.as_slice() {
+        [] => String::new(),
+        [line] => format!(" at line {line}"),
+        several => {
+            let several: Vec<_> = several.iter().take(8).map(ToString::to_string).collect();
+            format!(" at one of the lines {}", several.join(", "))
+        }
+    };
+    let mut failure = RunFailure::new(
         RunFailureKind::Deadlock,
-        "the program waits for a promise that nothing will ever settle: no tool call and no timer is pending",
-    )
+        format!(
+            "the program waits{place} for a promise that nothing will ever settle: no tool call and no timer is pending"
+        ),
+    );
+    if let Some(position) = program.waits().first() {
+        failure.line = Some(position.line);
+        failure.column = Some(position.column);
+        failure.frame = Some(program.frame(*position));
+    }
+    failure
 }

@@ -1,0 +1,96 @@
+//! The shape of the source tree, held by tests.
+//!
+//! Reads the project's own Rust files as text: who names whom, which crate is named where, and what must not be
+//! there at all. It never runs anything of the library and links nothing of it, so it builds without V8.
+//! The table of ranks is in `ranks.rs`, the other rules are in `rules.rs`, and each is shown to catch a bad
+//! snippet in `selftest.rs`. `docs/architecture.md` says the same to people.
+
+#[path = "architecture/paths.rs"]
+mod paths;
+#[path = "architecture/ranks.rs"]
+mod ranks;
+#[path = "architecture/rules.rs"]
+mod rules;
+#[path = "architecture/selftest.rs"]
+mod selftest;
+#[path = "architecture/source.rs"]
+mod source;
+
+use std::path::Path;
+
+use source::SourceFile;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Asks one rule about every file of the library, and reports all that it found at once.
+fn hold(rule: impl Fn(&SourceFile) -> Vec<String>) {
+    hold_in(&["src"], rule);
+}
+
+fn hold_in(folders: &[&str], rule: impl Fn(&SourceFile) -> Vec<String>) {
+    let violations: Vec<String> = match source::read_tree(root(), folders) {
+        Ok(files) if files.is_empty() => vec!["there is no source to check".to_owned()],
+        Ok(files) => files.iter().flat_map(rule).collect(),
+        Err(error) => vec![format!("cannot read the source: {error}")],
+    };
+    report(&violations);
+}
+
+fn report(violations: &[String]) {
+    assert!(violations.is_empty(), "\n{}\n", violations.join("\n"));
+}
+
+#[test]
+fn a_module_names_only_modules_of_lower_rank() {
+    hold(ranks::check);
+}
+
+#[test]
+fn the_documented_ranks_are_the_ones_held_here() {
+    let text = std::fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    report(&ranks::check_document(&text));
+}
+
+/// Every Rust file of the project, those of tests, benchmarks and fuzz targets too.
+#[test]
+fn every_file_begins_by_saying_what_it_owns() {
+    hold_in(rules::ALL_RUST, rules::head);
+}
+
+#[test]
+fn no_file_is_longer_than_600_lines() {
+    hold_in(rules::ALL_RUST, |file| {
+        if let Some(warning) = rules::length_warning(file) {
+            println!("{warning}");
+        }
+        rules::length(file)
+    });
+}
+
+#[test]
+fn unsafe_code_is_in_the_engine_alone() {
+    hold(rules::unsafe_code);
+}
+
+#[test]
+fn a_foreign_crate_is_named_in_its_home_alone() {
+    hold(rules::homes);
+}
+
+#[test]
+fn every_channel_is_bounded() {
+    hold(rules::bounded_channels);
+}
+
+#[test]
+fn the_clock_alone_reads_time_and_waits() {
+    hold(rules::time);
+}
+
+/// SDK-2
+#[test]
+fn what_is_rendered_depends_on_its_input_alone() {
+    hold(rules::pure);
+}
