@@ -3,6 +3,17 @@
 //!
 //! Does nothing without the feature `engine`.
 
+#![cfg_attr(
+    feature = "engine",
+    expect(
+        clippy::expect_used,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::exit,
+        reason = "a build script speaks to cargo by printing, and stops the build by failing"
+    )
+)]
+
 #[cfg(feature = "engine")]
 #[path = "build/checksum.rs"]
 mod checksum;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use isolane::clock::{Clock, SystemClock};
+use isolane::codemode::program::{ProgramLimits, ToolHints, prepare};
 use isolane::codemode::{LogLevel, LogSink};
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{Host, RunOptions, Session, SessionOptions};
@@ -75,6 +76,21 @@ impl LogSink for FirstLine {
 async fn figures() {
     let clock = SystemClock::new();
     println!("{:<58} {:>10} {:>10}", "figure", "p50", "p99");
+
+    let limits = ProgramLimits::default();
+    let hints = ToolHints { names: &["noop", "echo"] };
+    for (name, text) in [
+        ("one line", "console.log(1)".to_owned()),
+        ("50 lines", "print((await tools.noop({n: 1})) as number);\n".repeat(50)),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..200 {
+            let begun = clock.monotonic();
+            drop(prepare(&text, &limits, &hints).unwrap());
+            times.push(clock.monotonic() - begun);
+        }
+        row(&format!("preparing a program, {name}"), &mut times);
+    }
 
     let warm = session(1, 0);
     let mut to_first_line = Vec::new();

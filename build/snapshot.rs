@@ -95,14 +95,12 @@ fn evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, name: &str, source: &str) -> v
     let origin =
         v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, 0, None, false, false, false, None);
     let value = v8::Script::compile(scope, text, Some(&origin)).and_then(|script| script.run(scope));
-    match value {
-        Some(value) => value,
-        None => {
-            // The isolate is of no more use, and its destructor would hide the message.
-            let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
-            let line = scope.message().and_then(|message| message.get_line_number(scope));
-            eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
-            std::process::exit(1);
-        }
+    if let Some(value) = value {
+        return value;
     }
+    // The isolate is of no more use, and its destructor would hide the message.
+    let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
+    let line = scope.message().and_then(|message| message.get_line_number(scope));
+    eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
+    std::process::exit(1);
 }

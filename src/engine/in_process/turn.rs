@@ -140,17 +140,16 @@ impl FreshIsolate {
                     }
                 };
                 let taken = if text.len() <= most { v8::String::new(scope, &text) } else { None };
-                let (ok, text, big) = match taken {
-                    Some(text) => (ok, text, big),
-                    None => {
-                        let message = format!(
-                            "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
-                            text.len()
-                        );
-                        let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
-                        let Some(text) = v8::String::new(scope, &report.to_string()) else { return Turn::Terminated };
-                        (false, text, false)
-                    }
+                let (ok, text, big) = if let Some(text) = taken {
+                    (ok, text, big)
+                } else {
+                    let message = format!(
+                        "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
+                        text.len()
+                    );
+                    let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
+                    let Some(text) = v8::String::new(scope, &report.to_string()) else { return Turn::Terminated };
+                    (false, text, false)
                 };
                 #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
                 let n = v8::Number::new(scope, n as f64);

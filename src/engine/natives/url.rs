@@ -104,7 +104,7 @@ pub(super) fn query_text(
     let length = list.get(scope, key.into()).and_then(|length| length.uint32_value(scope)).unwrap_or(0);
     let mut query = form_urlencoded::Serializer::new(String::new());
     for index in (0..length).step_by(2) {
-        let mut at = |index| list.get_index(scope, index).map(|text| text.to_rust_string_lossy(scope));
+        let at = |index| list.get_index(scope, index).map(|text| text.to_rust_string_lossy(scope));
         let (name, text) = (at(index).unwrap_or_default(), at(index + 1).unwrap_or_default());
         query.append_pair(&name, &text);
     }
