@@ -39,6 +39,8 @@ pub(crate) fn write() {
     println!("cargo:rerun-if-changed=src/engine/manifest.rs");
 
     v8::V8::set_flags_from_string(V8_FLAGS);
+    // Functions are compiled now instead of when they are first called: a run calls most of them once.
+    v8::V8::set_flags_from_string("--no-lazy --no-lazy-eval --no-lazy-streaming");
     v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
     v8::V8::initialize();
 
