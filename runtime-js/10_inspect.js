@@ -206,7 +206,7 @@
       }
       case "ArrayBuffer": return add(form, `byteLength: ${rt.ArrayBufferGetByteLength(value)}`);
       case "DataView": return add(form, `byteLength: ${rt.DataViewGetByteLength(value)}`);
-      case "WeakMap": case "WeakSet": case "WeakRef": return add(form, "<contents unknown>");
+      case "WeakMap": case "WeakSet": return add(form, "<contents unknown>");
       case "Arguments": return form.prefix = "[Arguments] ";
       case "Generator": return form.prefix = "Object [Generator] ";
       case "RegExp":

@@ -21,7 +21,6 @@
     Map: ["a Map", "Object.fromEntries(map), or [...map] if its keys are not strings"],
     Set: ["a Set", "[...set]"],
     WeakMap: ["a WeakMap", "the values themselves"], WeakSet: ["a WeakSet", "the values themselves"],
-    WeakRef: ["a WeakRef", "what deref() gives"],
     TypedArray: ["a typed array", "Array.from(bytes), or a string"],
     ArrayBuffer: ["an ArrayBuffer", "Array.from(new Uint8Array(buffer)), or a string"],
     DataView: ["a DataView", "the numbers read from it"],

@@ -24,6 +24,7 @@
       }
     }
   };
+  delete Intl.v8BreakIterator; // not of the standard
   delete globalThis.__native;
   delete globalThis.__rt;
   for (const name of Object.keys(rt.globals)) {

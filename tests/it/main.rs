@@ -3,5 +3,11 @@
 #![cfg(feature = "engine")]
 #![expect(missing_docs, reason = "test code")]
 
+mod globals;
+mod hostile;
+mod limits;
 mod programs;
+mod reported;
+mod runtime_js;
+mod runtimes;
 mod support;

@@ -1,49 +1,55 @@
-//! Programs as models write them.
+//! Programs as models write them, on the whole runtime.
+//!
+//! Owns the ways to write a program and to get something out of it (CM-6, CM-7). What the preparation of programs
+//! does to a text in detail is tested beside it.
 
-use crate::support::{Host, brief};
+use serde_json::json;
+
+use crate::support::{Host, said};
 
 /// CM-7
 #[tokio::test]
-async fn a_program_returns_its_value() {
+async fn a_program_may_be_written_in_many_ways() {
     let host = Host::new();
-    let outcome = host.run("return 1 + 1").await;
-    insta::assert_json_snapshot!(brief(&outcome), @r#"{"value": 2}"#);
+    for program in [
+        "return await tools.add({ a: 1, b: 2 })",
+        "const sum = await tools.add({ a: 1, b: 2 });\nsum",
+        "async () => await tools.add({ a: 1, b: 2 })",
+        "async function main() { return await tools.add({ a: 1, b: 2 }) }",
+        "export default async function () { return await tools.add({ a: 1, b: 2 }) }",
+        "```ts\nreturn await tools.add({ a: 1, b: 2 })\n```",
+        "return tools.add({ a: 1, b: 2 })",
+    ] {
+        let outcome = host.run(program).await;
+        assert_eq!(outcome.result, Ok(Some(json!(3))), "{program}: {}", said(&outcome));
+    }
 }
 
+/// CM-6, CM-29
 #[tokio::test]
-async fn scratch() {
+async fn lines_come_in_order_across_levels_and_before_a_failure() {
+    let program = "console.log('a', { b: 1 }); console.error('c'); print('d'); console.debug('e'); throw new Error('end')";
+    let outcome = Host::new().run(program).await;
+    assert_eq!(said(&outcome), "exception: Error: end\nlog a { b: 1 }\nlog c\nlog d\nlog e");
+}
+
+/// CM-16, CM-23
+#[tokio::test]
+async fn a_failure_points_into_the_program() {
     let host = Host::new();
-    for code in [
-        "return 1 + 1",
-        "console.log('hi', {a: 1}); return await tools.add({a: 1, b: 2})",
-        "throw new Error('boom')",
-        "const r = []; for (let i = 0; i < 50; i++) r.push(tools.add({a: i, b: 1})); return await Promise.all(r)",
-        "while (true) {}",
-        "await new Promise(() => {})",
-        "try { await tools.fail({message: 'no'}) } catch (e) { return [e instanceof ToolCallError, e.toolName, e.code, e.message, e.stack] }",
-        "await tools.fail({message: 'no'})",
-        "return await tools.ad({a: 1})",
-        "return eval('1')",
-        "tools.slow({ms: 10000}); return 1",
-        "await new Promise(r => setTimeout(r, 50)); return 'late'",
-        "return Object.getOwnPropertyNames(globalThis).sort().join(' ')",
-        "const a = []; for (;;) a.push({})",
-        "return {id: 9007199254740993n}",
-        "console.log(tools.add({a: 1, b: 2}))",
-        "return new Map([['a', 1]])",
-        "return import('x')",
-    ] {
-        let mut h = Host::new();
-        let outcome = if code.starts_with("while") {
-            h.limits.busy = std::time::Duration::from_millis(300);
-            h.run(code).await
-        } else {
-            host.run(code).await
-        };
-        println!("{code}\n   => {}\n", brief(&outcome));
-        if let Err(f) = &outcome.result {
-            println!("      stack: {:?} frame {:?}", f.stack, f.frame);
-        }
-    }
-    println!("{:?}", host.events().len());
+    let outcome = host
+        .run("const a = 1;\nconst f = async () => {\n  await tools.fail({ message: 'no' });\n};\nawait f();")
+        .await;
+    let failure = outcome.result.unwrap_err();
+    assert_eq!(failure.message, "ToolCallError (fail, TOOL_FAILED): no");
+    assert_eq!(failure.line, Some(3));
+    assert!(failure.frame.is_some_and(|frame| frame.contains("await tools.fail({ message: 'no' });")));
+    assert!(failure.stack.is_some_and(|stack| stack.contains("at f (program:3:")));
+}
+
+/// CM-24
+#[tokio::test]
+async fn timers_and_calls_keep_a_program_alive() {
+    let program = "await new Promise((done) => setTimeout(done, 5)); return await tools.slow({ ms: 5 })";
+    assert_eq!(said(&Host::new().run(program).await), "value 5");
 }

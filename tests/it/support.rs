@@ -1,4 +1,7 @@
 //! A host for one test: scripted tools, an in-memory ledger, the in-process runtime.
+//!
+//! Owns the tools that the tests call and the short text of an outcome. Nothing here sleeps: a tool that takes its
+//! time waits on the clock, and every wait of a test ends by a limit or a signal.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,8 +9,9 @@ use std::time::Duration;
 
 use isolane::clock::{Clock, SystemClock};
 use isolane::codemode::lane::CommitOrder;
-use isolane::codemode::{ProgramRun, ProgramRunner};
+use isolane::codemode::{LogLevel, LogSink, ProgramRun, ProgramRunner};
 use isolane::engine::{InProcessOptions, InProcessRuntime};
+use isolane::ids::ScopeId;
 use isolane::ledger::{Ledger, LedgerEvent, MemoryStore};
 use isolane::limits::{CallLimits, RunLimits};
 use isolane::outcome::RunOutcome;
@@ -25,18 +29,24 @@ pub struct Host {
     store: MemoryStore,
     pub limits: RunLimits,
     pub cancel: CancellationToken,
+    pub scope: Option<ScopeId>,
+    pub logs: Option<Arc<dyn LogSink>>,
     runs: AtomicU64,
 }
 
 impl Host {
-    /// A host with the tools `echo`, `add`, `fail`, `slow` (ms) and some with odd names.
+    /// A host with the tools of [`tools`].
     pub fn new() -> Self {
         Self::with_limits(RunLimits::default())
     }
 
     pub fn with_limits(limits: RunLimits) -> Self {
+        Self::with_tools(limits, tools())
+    }
+
+    pub fn with_tools(limits: RunLimits, tools: Vec<Tool>) -> Self {
         let registry = Registry::new();
-        for tool in tools() {
+        for tool in tools {
             registry.register(&Target::Global, tool).unwrap().keep();
         }
         let clock = SystemClock::shared();
@@ -45,13 +55,16 @@ impl Host {
         let options = InProcessOptions { ready: 1, limits: limits.clone() };
         let runtime = InProcessRuntime::new(&options);
         let runner = ProgramRunner::new(pipeline, Arc::new(runtime.clone()), clock);
+        let cancel = CancellationToken::new();
         Self {
             runner,
             runtime,
             ledger,
             store,
             limits,
-            cancel: CancellationToken::new(),
+            cancel,
+            scope: None,
+            logs: None,
             runs: AtomicU64::new(0),
         }
     }
@@ -66,6 +79,11 @@ impl Host {
 
     /// Runs a program to its end.
     pub async fn run(&self, code: &str) -> RunOutcome {
+        self.run_limited(code, self.limits.clone()).await
+    }
+
+    /// The same with limits of its own.
+    pub async fn run_limited(&self, code: &str, limits: RunLimits) -> RunOutcome {
         let n = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
         let run = ProgramRun {
             call: format!("r{n}").as_str().into(),
@@ -73,13 +91,13 @@ impl Host {
             code: code.to_owned(),
             description: None,
             session: "s".into(),
-            scope: None,
-            limits: self.limits.clone(),
+            scope: self.scope.clone(),
+            limits,
             commit_order: CommitOrder::Completion,
             drain: Some(Duration::from_secs(5)),
             cancel: self.cancel.clone(),
             ledger: self.ledger.clone(),
-            logs: None,
+            logs: self.logs.clone(),
             progress: None,
             working_root: None,
         };
@@ -108,7 +126,53 @@ pub fn brief(outcome: &RunOutcome) -> Value {
     brief
 }
 
-fn tools() -> Vec<Tool> {
+/// The outcome as text: `value 3`, `nothing` or `<kind>: <message>`, then lines and notes.
+pub fn said(outcome: &RunOutcome) -> String {
+    let mut text = match &outcome.result {
+        Ok(Some(value)) => format!("value {value}"),
+        Ok(None) => "nothing".to_owned(),
+        Err(failure) => failure.to_string(),
+    };
+    for line in &outcome.logs {
+        text.push_str("\nlog ");
+        text.push_str(line);
+    }
+    for note in &outcome.notes {
+        text.push_str("\nnote ");
+        text.push_str(note);
+    }
+    text
+}
+
+/// Limits that make a program that goes wrong end soon.
+pub fn small_limits() -> RunLimits {
+    let mut limits = RunLimits::default();
+    limits.busy = Duration::from_millis(200);
+    limits.wall = Duration::from_secs(20);
+    limits.heap_bytes = 32 * 1024 * 1024;
+    limits.array_buffer_bytes = 8 * 1024 * 1024;
+    limits
+}
+
+/// Keeps the lines with their levels.
+#[derive(Default)]
+pub struct Lines(std::sync::Mutex<Vec<(LogLevel, String)>>);
+
+impl Lines {
+    pub fn take(&self) -> Vec<(LogLevel, String)> {
+        std::mem::take(&mut *self.0.lock().unwrap())
+    }
+}
+
+impl LogSink for Lines {
+    fn line(&self, level: LogLevel, text: &str) {
+        self.0.lock().unwrap().push((level, text.to_owned()));
+    }
+}
+
+/// `add`, `fail` (with a message), `slow` (takes some milliseconds, heeds its signal), `big` (gives so many bytes),
+/// `panics`, and `echo` with others of odd names, which give back what they are given.
+pub fn tools() -> Vec<Tool> {
     let mut tools = vec![
         tool("add", &json!({"a": {"type": "integer"}, "b": {"type": "integer"}}), &["a", "b"], |args| {
             Ok(json!(args["a"].as_i64().unwrap_or(0) + args["b"].as_i64().unwrap_or(0)))
@@ -116,11 +180,22 @@ fn tools() -> Vec<Tool> {
         tool("fail", &json!({"message": {"type": "string"}}), &[], |args| {
             Err(ToolError::failed(args["message"].as_str().unwrap_or("it failed")))
         }),
+        tool("big", &json!({"bytes": {"type": "integer"}}), &["bytes"], |args| {
+            let bytes = usize::try_from(args["bytes"].as_u64().unwrap_or(0)).unwrap();
+            Ok(json!("x".repeat(bytes)))
+        }),
+        tool("panics", &json!({}), &[], |_args| panic!("a tool's own fault")),
     ];
     for name in ["echo", "fetch-url", "get_user", "getUser", "a.b", "then", "__proto__"] {
         tools.push(tool(name, &json!({}), &[], move |args| Ok(json!({"tool": name, "args": args}))));
     }
-    let slow = Tool::builder("slow")
+    tools.push(slow());
+    tools
+}
+
+fn slow() -> Tool {
+    Tool::builder("slow")
+        .description("Takes its time.")
         .parameters(json!({"type": "object", "properties": {"ms": {"type": "integer"}}, "required": ["ms"]}))
         .foreign_output(json!({}))
         .concurrency(Concurrency::Parallel)
@@ -131,9 +206,8 @@ fn tools() -> Vec<Tool> {
                 () = clock.sleep(wait) => Ok(args["ms"].clone()),
                 () = context.cancel.cancelled() => Err(ToolError::failed("told to stop")),
             }
-        });
-    tools.push(slow.unwrap());
-    tools
+        })
+        .unwrap()
 }
 
 /// A parallel tool over plain values.
@@ -145,12 +219,12 @@ pub fn tool(
 ) -> Tool {
     Tool::builder(name)
         .description(format!("The tool {name}."))
-        .parameters(json!({"type": "object", "properties": properties, "required": required}))
+        .foreign_parameters(json!({"type": "object", "properties": properties, "required": required}))
         .foreign_output(json!({}))
         .concurrency(Concurrency::Parallel)
         .handler(move |args: Value, _context: ToolContext| {
-            let reply = body(args);
-            async move { reply }
+            let body = body.clone();
+            async move { body(args) }
         })
         .unwrap()
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::clock::Clock;
 use crate::codemode::LogLevel;
 use crate::codemode::lane::SubmitError;
-use crate::engine::natives::{give_texts, state, stop, text, throw};
+use crate::engine::natives::{MAX_TEXT, give_texts, state, stop, text, throw, throw_type};
 use crate::engine::state::Trip;
 use crate::ids::{ToolName, nearest};
 
@@ -24,6 +24,10 @@ pub(super) fn submit(
     };
     let Some(state) = state(scope) else { return };
     let tool = index.and_then(|index| state.bindings.tool(index)).cloned();
+    if json.len() > state.limits.argument_bytes {
+        let limit = state.limits.argument_bytes;
+        return throw_type(scope, &format!("args is over {limit} bytes as JSON; pass less, or split it"));
+    }
     let parsed = serde_json::from_str(&json);
     let (tool, arguments) = match (tool, parsed) {
         (Some(tool), Ok(arguments)) => (tool, arguments),
@@ -77,8 +81,8 @@ pub(super) fn log(
     };
     let argument = args.get(1);
     let Ok(line) = v8::Local::<v8::String>::try_from(argument) else { return };
-    // Judged before copying out: a huge line must not be made twice. UTF-8 is never shorter than UTF-16 units.
-    let too_long = state(scope).is_some_and(|state| line.length() > state.limits.output_bytes);
+    // Judged before copying out: a huge line must not be made twice.
+    let too_long = line.length() > MAX_TEXT;
     let line = if too_long { String::new() } else { line.to_rust_string_lossy(scope) };
     let logged = match state(scope) {
         None => return,

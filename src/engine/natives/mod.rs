@@ -84,6 +84,14 @@ fn throw(scope: &mut v8::PinScope<'_, '_>, message: &str) {
     }
 }
 
+/// Throws a `TypeError` with this message.
+fn throw_type(scope: &mut v8::PinScope<'_, '_>, message: &str) {
+    if let Some(text) = v8::String::new(scope, message) {
+        let error = v8::Exception::type_error(scope, text);
+        scope.throw_exception(error);
+    }
+}
+
 /// Throws a `RangeError` with this message.
 fn throw_range(scope: &mut v8::PinScope<'_, '_>, message: &str) {
     if let Some(text) = v8::String::new(scope, message) {

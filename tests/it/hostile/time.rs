@@ -1,0 +1,188 @@
+//! T: programs that never end, or that end when it is too late.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use isolane::outcome::SubCallState;
+
+use crate::hostile::{Row, check, messages};
+use crate::support::{Host, Lines, said, small_limits};
+
+const LOOPS: &[Row] = &[
+    ("T1", "while (true) {}", "{busy}"),
+    ("T1", "for (;;);", "{busy}"),
+    ("T1", "outer: for (;;) { for (const _ of [1]) continue outer; }", "{busy}"),
+    ("T1", "const f = () => { for (;;); }; [1].forEach(f)", "{busy}"),
+    ("T1", "let i = 0; do { i = (i + 1) % 7 } while (i >= 0)", "{busy}"),
+    ("T1", "({ get x() { for (;;); } }).x", "{busy}"),
+    ("T1", "[3, 2, 1].sort(() => { for (;;); })", "{busy}"),
+    (
+        "T1",
+        "new Proxy({}, { ownKeys() { for (;;); } }); Object.keys(new Proxy({}, { ownKeys() { for (;;); } }))",
+        "{busy}",
+    ),
+    ("T1", "`${{ toString() { for (;;); } }}`", "{busy}"),
+    ("T1", "JSON.stringify({ toJSON() { for (;;); } })", "{busy}"),
+    ("T1", "return { toJSON() { for (;;); } }", "{busy}"),
+    ("T1", "throw { get message() { for (;;); } }.message", "{busy}"),
+    ("T1", "throw Object.defineProperty(new Error(), 'message', { get() { for (;;); } })", "{busy}"),
+    ("T1", "await tools.echo({ get a() { for (;;); } })", "{busy}"),
+    ("T1", "console.log(1); for (;;);", "{busy}\nlog 1"),
+    ("T1", "setTimeout(() => { for (;;); }, 1); await new Promise(() => {})", "{busy}"),
+    ("T1", "await tools.add({ a: 1, b: 2 }); for (;;);", "{busy}"),
+    ("T1", "for (const _ of (function* () { for (;;) yield 1 })());", "{busy}"),
+    ("T1", "for (const _ of { [Symbol.iterator]: () => ({ next: () => ({ done: false }) }) });", "{busy}"),
+    (
+        "T1",
+        "Array.from({ [Symbol.iterator]: () => ({ next: () => ({ done: false, get value() { for (;;); } }) }) })",
+        "{busy}",
+    ),
+    ("T2", "for (;;) await null", "{busy}"),
+    ("T2", "const f = () => queueMicrotask(f); f(); await new Promise(() => {})", "{busy}"),
+    ("T2", "for await (const _ of (async function* () { for (;;) yield 1 })());", "{busy}"),
+    (
+        "T2",
+        "const f = async () => { for (;;) await f2() }, f2 = async () => 1; await Promise.all([f(), f()])",
+        "{busy}",
+    ),
+    ("T2", "const t = { then(done) { done(t) } }; await t", "{busy}"),
+    ("T4", r#"/^(a+)+$/.test("a".repeat(40) + "b")"#, "{busy}"),
+    ("T4", r#""a".repeat(40).match(/^(a|a)*$(?<=b)/)"#, "{busy}"),
+    ("T4", r#"("x".repeat(50000)).replace(/(x+x+)+y/, "")"#, "{busy}"),
+    ("T4", r#"/(?:\s*\w+\s*)+:/.exec("a ".repeat(60))"#, "{busy}"),
+    (
+        "T7",
+        "const r = new FinalizationRegistry(() => { for (;;); }); for (let i = 0; i < 1e4; i++) r.register({}, i); return 'done'",
+        r#"value "done""#,
+    ),
+    ("T7", "const r = new WeakRef({}); await null; return typeof r.deref()", r#"value "object""#),
+    ("T8", "try { for (;;); } catch { return 'caught' } finally { return 'finally' }", "{busy}"),
+    ("T8", "for (;;) { try { for (;;); } catch { continue } finally { continue } }", "{busy}"),
+    ("T8", "const f = () => { try { f() } finally { f() } }; f()", "{busy}"),
+    (
+        "T8",
+        "const g = (async function* () { try { for (;;) yield 1 } finally { for (;;); } })(); await g.next(); await g.return(1)",
+        "{busy}",
+    ),
+    (
+        "T8",
+        "const g = (async function* () { for (;;) { try { for (;;); } finally { yield 1 } } })(); g.next(); return await g.return('out')",
+        "{busy}",
+    ),
+    (
+        "T8",
+        "return await (async () => { for (;;); })().catch(() => 'caught').finally(() => 'finally')",
+        "{busy}",
+    ),
+    ("T8", "return await Promise.race([(async () => { for (;;); })(), 'won'])", "{busy}"),
+    ("T8", "try { new Proxy({}, { get() { for (;;); } }).x } catch { return 'caught' }", "{busy}"),
+    ("T8", "setTimeout(() => { throw 1 }, 1); try { for (;;); } catch { }", "{busy}"),
+    (
+        "T8",
+        "globalThis.process = { on() {} }; globalThis.onerror = globalThis.onterminate = () => true; for (;;);",
+        "{busy}",
+    ),
+];
+
+/// E-7, E-8: T1, T2, T4, T7, T8
+#[tokio::test]
+async fn programs_that_never_end_are_ended() {
+    check(small_limits(), LOOPS).await;
+}
+
+const DEADLOCK: &str = "promise that nothing will ever settle: no tool call and no timer is pending";
+
+const WAITS: &[Row] = &[
+    ("T5", "setInterval(() => {}, 0); await new Promise(() => {})", "{wall}"),
+    ("T5", "const f = () => setTimeout(f, 0); f(); await new Promise(() => {})", "{wall}"),
+    ("T5", "for (;;) setTimeout(() => {}, 0)", "{timers}"),
+    ("T5", "for (;;) setInterval(() => {}, 1e9)", "{timers}"),
+    ("T5", "for (;;) AbortSignal.timeout(1e9)", "{timers}"),
+    (
+        "T5",
+        "for (let i = 0; i < 500; i++) clearTimeout(setTimeout(() => {}, 1e9)); return 'ok'",
+        r#"value "ok""#,
+    ),
+    ("T5", "setTimeout(() => console.log('late'), 1e300); return 1", "value 1"),
+    (
+        "T5",
+        "for (const ms of [-5, NaN, undefined, null, '1', -Infinity, { valueOf: () => 1 }]) await new Promise((done) => setTimeout(done, ms)); return 1",
+        "value 1",
+    ),
+    ("T5", "await new Promise((done) => setTimeout(done, Infinity))", "{wall}"),
+    ("T5", "setTimeout(() => console.log('late'), 1); return 1", "value 1"),
+    (
+        "T5",
+        "setTimeout(() => { throw new Error('in a timer') }, 1); await new Promise(() => {})",
+        "exception: Error: in a timer",
+    ),
+    (
+        "T5",
+        "setTimeout(async () => { throw new Error('later') }, 1); await new Promise((done) => setTimeout(done, 5)); return 1",
+        "{nobody}Error: later",
+    ),
+    (
+        "T9",
+        "await tools.slow({ ms: 60000 })",
+        "{wall}\nnote 1 tool call was not awaited when the program ended: slow (aborted after it had started, effects may have happened). Write `await` before the call, or await it with Promise.all",
+    ),
+    (
+        "T9",
+        "try { await tools.slow({ ms: 60000 }) } catch { return 'caught' } finally { return 'finally' }",
+        "{wall}\nnote 1 tool call was not awaited when the program ended: slow (aborted after it had started, effects may have happened). Write `await` before the call, or await it with Promise.all",
+    ),
+];
+
+/// E-6, E-8: T5, T9
+#[tokio::test]
+async fn waits_end_by_the_wall_limit_and_timers_are_counted() {
+    let mut limits = small_limits();
+    limits.wall = Duration::from_millis(300);
+    limits.busy = Duration::from_secs(10);
+    limits.pending_timers = 20;
+    check(limits, WAITS).await;
+}
+
+/// CM-24, E-8: T6
+#[tokio::test]
+async fn a_wait_that_can_never_end_is_a_deadlock_at_once() {
+    let host = Host::new();
+    for program in [
+        "await new Promise(() => {})",
+        "await { then() {} }",
+        "let b; const a = (async () => { await null; await b })(); b = (async () => { await a })(); await a",
+        "await Promise.race([])",
+        "await Promise.all([new Promise(() => {}), tools.add({ a: 1, b: 2 })])",
+        "const t = setTimeout(() => {}, 1e9); clearTimeout(t); await new Promise(() => {})",
+        "try { await new Promise(() => {}) } catch { return 1 } finally { return 2 }",
+        "for await (const _ of { [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) });",
+    ] {
+        let outcome = host.run(program).await;
+        let said = said(&outcome);
+        assert!(said.starts_with("deadlock: the program waits"), "{program}: {said}");
+        assert!(said.contains(DEADLOCK), "{program}: {said}");
+        assert!(outcome.stats.wall_ms < 5_000, "{program} took {} ms", outcome.stats.wall_ms);
+    }
+}
+
+/// E-7, E-8: T3. A built-in that never looks up keeps its thread; the run ends all the same.
+#[tokio::test]
+async fn a_built_in_that_does_not_listen_is_given_up() {
+    let lines = Arc::new(Lines::default());
+    let mut host = Host::with_limits(small_limits());
+    host.logs = Some(Arc::clone(&lines) as _);
+    // Long enough to outlast limit and grace many times, short enough to come back by itself.
+    let program = "console.log('before'); await tools.add({ a: 1, b: 1 }); \
+                   Array.prototype.reverse.call({ length: 2e8, 0: 1 }); console.log('after'); return 1";
+    let outcome = host.run(program).await;
+    assert_eq!(said(&outcome), messages("{busy}\nlog before"));
+    assert_eq!(host.lost_threads(), 1);
+    assert_eq!(outcome.sub_calls.len(), 1);
+    assert_eq!(outcome.sub_calls[0].state, SubCallState::Finished);
+    assert!(outcome.stats.busy_ms >= 200);
+    // The thread is still busy; the next run has another one.
+    host.limits.busy = Duration::from_secs(10);
+    assert_eq!(said(&host.run("return await tools.add({ a: 1, b: 2 })").await), "value 3");
+    let texts: Vec<_> = lines.take().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["before"]);
+}
