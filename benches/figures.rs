@@ -2,7 +2,7 @@
 //!
 //! `cargo bench --bench figures`. Medians and 99th percentiles of many single measurements; nothing here is a test.
 
-#![expect(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -4,8 +4,7 @@
 //! signals. What waits in its queue is bounded by the run's own limit of output. It never formats; it hides the
 //! progress line while it writes.
 
-use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::{io, thread};
 
 use anyhow::Context as _;
@@ -18,51 +17,74 @@ use isolane::codemode::{LogLevel, LogSink};
 use super::output::{StdoutError, say};
 use super::text::{ended, inert};
 
-enum Message {
-    Text(String),
-    /// Nothing that comes after this counts: a program that was given up may print on.
-    End(oneshot::Sender<Result<(), StdoutError>>),
-}
-
 /// Sends text to the thread that writes it.
 pub(super) struct Printer {
-    messages: Sender<Message>,
+    queue: Arc<Queue>,
+}
+
+/// What waits to be written. The run's limit of output bounds it.
+#[derive(Default)]
+struct Queue {
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    text: String,
+    /// Nothing that comes after this counts: a program that was given up may print on.
+    end: Option<oneshot::Sender<Result<(), StdoutError>>>,
+    ended: bool,
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Printer {
     /// Starts the thread. When nobody reads the output any more it cancels `run`, as a broken pipe ends any program.
     pub(super) fn start(progress: Option<ProgressBar>, run: CancellationToken) -> anyhow::Result<Arc<Self>> {
-        let (messages, received) = channel();
-        let writer = Writer { received, progress, run, outcome: Ok(()) };
+        let queue = Arc::new(Queue::default());
+        let writer = Writer { queue: Arc::clone(&queue), progress, run, outcome: Ok(()) };
         thread::Builder::new()
             .name("isolane-output".to_owned())
             .spawn(move || writer.write())
             .context("cannot start a thread")?;
-        Ok(Arc::new(Self { messages }))
+        Ok(Arc::new(Self { queue }))
     }
 
     /// Prints the text.
-    pub(super) fn print(&self, text: String) {
-        // The thread is gone only when nothing is to be written any more.
-        let _ = self.messages.send(Message::Text(text));
+    pub(super) fn print(&self, text: &str) {
+        let mut waiting = self.queue.lock();
+        if !waiting.ended {
+            waiting.text.push_str(text);
+            self.queue.changed.notify_one();
+        }
     }
 
     /// Waits until everything is written.
     pub(super) async fn finish(&self) -> Result<(), StdoutError> {
         let (reply, written) = oneshot::channel();
-        let _ = self.messages.send(Message::End(reply));
+        {
+            let mut waiting = self.queue.lock();
+            waiting.ended = true;
+            waiting.end = Some(reply);
+            self.queue.changed.notify_one();
+        }
         written.await.unwrap_or_else(|_| Err(io::Error::other("the thread that writes has ended").into()))
     }
 }
 
 impl LogSink for Printer {
     fn line(&self, _level: LogLevel, text: &str) {
-        self.print(ended(inert(text).into_owned()));
+        self.print(&ended(inert(text).into_owned()));
     }
 }
 
 struct Writer {
-    received: Receiver<Message>,
+    queue: Arc<Queue>,
     progress: Option<ProgressBar>,
     run: CancellationToken,
     outcome: Result<(), StdoutError>,
@@ -70,20 +92,18 @@ struct Writer {
 
 impl Writer {
     fn write(mut self) {
-        while let Ok(message) = self.received.recv() {
-            let mut text = match message {
-                Message::Text(text) => text,
-                Message::End(reply) => return self.end(reply),
+        loop {
+            let (text, end) = {
+                let waiting = self.queue.lock();
+                let idle = |waiting: &mut Waiting| waiting.text.is_empty() && waiting.end.is_none();
+                let mut waiting =
+                    self.queue.changed.wait_while(waiting, idle).unwrap_or_else(PoisonError::into_inner);
+                (std::mem::take(&mut waiting.text), waiting.end.take())
             };
             // All that waits goes out at once.
-            let end = loop {
-                match self.received.try_recv() {
-                    Ok(Message::Text(more)) => text.push_str(&more),
-                    Ok(Message::End(reply)) => break Some(reply),
-                    Err(TryRecvError::Empty | TryRecvError::Disconnected) => break None,
-                }
-            };
-            self.put(&text);
+            if !text.is_empty() {
+                self.put(&text);
+            }
             if let Some(reply) = end {
                 return self.end(reply);
             }

@@ -81,7 +81,7 @@ impl Run {
             progress.finish();
         }
         let printed = if self.json {
-            printer.print(report::json(&outcome)?);
+            printer.print(&report::json(&outcome)?);
             printer.finish().await
         } else {
             show(&printer, &outcome, &self.program.label).await
@@ -101,7 +101,7 @@ impl Run {
 /// What people see: the result after the logs, then notes and failure.
 async fn show(printer: &Printer, outcome: &RunOutcome, label: &str) -> Result<(), StdoutError> {
     if let Ok(Some(value)) = &outcome.result {
-        printer.print(report::value(value));
+        printer.print(&report::value(value));
     }
     printer.finish().await?;
     let mut text = String::new();

@@ -1,8 +1,17 @@
 //! Behaviour of the whole: one binary, since every test binary links V8.
 
 #![cfg(feature = "engine")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    unreachable_pub,
+    reason = "what a test's own helpers unwrap is the test's expectation, as in the tests themselves"
+)]
 #![expect(missing_docs, reason = "test code")]
 
+#[cfg(feature = "cli")]
+mod cli;
 mod globals;
 mod hostile;
 mod limits;
