@@ -8,7 +8,6 @@
     unreachable_pub,
     reason = "what a test's own helpers unwrap is the test's expectation, as in the tests themselves"
 )]
-#![expect(missing_docs, reason = "test code")]
 
 #[cfg(feature = "cli")]
 mod cli;
