@@ -1,4 +1,15 @@
 //! Evaluates the runtime files in a fresh context and writes the heap to `$OUT_DIR/snapshot.bin`.
+//!
+//! Owns the form of the snapshot: the natives by their place in the manifest, then the files by their number. It
+//! must run nothing but `runtime-js/`. The engine reads what it writes.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "a build that cannot be finished ends with its message"
+)]
 
 use std::path::{Path, PathBuf};
 
@@ -80,7 +91,9 @@ fn runtime_files(folder: &Path) -> Vec<PathBuf> {
 
 fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::Context>) {
     let natives = v8::Object::new(scope);
-    for (name, function) in NATIVES.iter().zip(templates(scope)) {
+    let functions = templates(scope);
+    assert_eq!(functions.len(), NATIVES.len());
+    for (name, function) in NATIVES.iter().zip(functions) {
         let key = v8::String::new(scope, name).expect("short");
         natives.set(scope, key.into(), function.into());
     }
@@ -95,14 +108,12 @@ fn evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, name: &str, source: &str) -> v
     let origin =
         v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, 0, None, false, false, false, None);
     let value = v8::Script::compile(scope, text, Some(&origin)).and_then(|script| script.run(scope));
-    match value {
-        Some(value) => value,
-        None => {
-            // The isolate is of no more use, and its destructor would hide the message.
-            let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
-            let line = scope.message().and_then(|message| message.get_line_number(scope));
-            eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
-            std::process::exit(1);
-        }
-    }
+    let Some(value) = value else {
+        // The isolate is of no more use, and its destructor would hide the message.
+        let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
+        let line = scope.message().and_then(|message| message.get_line_number(scope));
+        eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
+        std::process::exit(1);
+    };
+    value
 }

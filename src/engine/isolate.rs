@@ -139,7 +139,7 @@ fn read_entry(scope: &mut v8::PinScope<'_, '_>) -> Result<Entry, BrokenSnapshot>
     let record = scope
         .get_context_data_from_snapshot_once::<v8::Object>(0)
         .map_err(|_| BrokenSnapshot("the record of entry functions"))?;
-    let mut function = |name: &'static str| {
+    let function = |name: &'static str| {
         let key = v8::String::new(scope, name).ok_or(BrokenSnapshot(name))?;
         let value = record.get(scope, key.into()).ok_or(BrokenSnapshot(name))?;
         let function = v8::Local::<v8::Function>::try_from(value).map_err(|_| BrokenSnapshot(name))?;

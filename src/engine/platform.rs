@@ -24,12 +24,11 @@ static ROOT: OnceLock<Mutex<SyncSender<Job>>> = OnceLock::new();
 
 /// Starts a thread on which an isolate may live. The first call starts V8.
 pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let root = match ROOT.get() {
-        Some(root) => root,
-        None => {
-            let started = Mutex::new(start()?);
-            ROOT.get_or_init(|| started)
-        }
+    let root = if let Some(root) = ROOT.get() {
+        root
+    } else {
+        let started = Mutex::new(start()?);
+        ROOT.get_or_init(|| started)
     };
     let root = root.lock().unwrap_or_else(PoisonError::into_inner);
     root.send((name.to_owned(), Box::new(body)))

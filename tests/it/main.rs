@@ -1,7 +1,7 @@
 //! Behaviour of the whole: one binary, since every test binary links V8.
 
 #![cfg(feature = "engine")]
-#![expect(missing_docs, reason = "test code")]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
 
 mod globals;
 mod hostile;

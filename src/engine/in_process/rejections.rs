@@ -80,7 +80,7 @@ pub(in crate::engine) unsafe extern "C" fn note(message: v8::PromiseRejectMessag
     let Some(state) = scope.get_slot_mut::<Box<RunState>>() else { return };
     match (event, reason) {
         (v8::PromiseRejectEvent::PromiseRejectWithNoHandler, Some(reason)) => {
-            state.unhandled.add(hash, promise, reason)
+            state.unhandled.add(hash, promise, reason);
         }
         (v8::PromiseRejectEvent::PromiseHandlerAddedAfterReject, _) => state.unhandled.remove(hash, &promise),
         _ => {}

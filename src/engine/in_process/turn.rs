@@ -126,49 +126,26 @@ impl FreshIsolate {
             let settle = this.entry.settle.clone();
             let most = this.limits.heap_bytes / SETTLED_PART_OF_HEAP;
             enter!(this, scope);
-            v8::tc_scope!(let scope, scope);
-            let receiver = v8::undefined(scope).into();
-            for Settlement { n, tool, result } in settlements {
-                let (ok, text, big) = match result {
-                    Ok(value) => (true, value.to_string(), has_big_integer(&value)),
-                    Err(failure) => {
-                        let report = json!({
-                            "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
-                        });
-                        let big = failure.details.as_ref().is_some_and(has_big_integer);
-                        (false, report.to_string(), big)
-                    }
-                };
-                let taken = if text.len() <= most { v8::String::new(scope, &text) } else { None };
-                let (ok, text, big) = match taken {
-                    Some(text) => (ok, text, big),
-                    None => {
-                        let message = format!(
-                            "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
-                            text.len()
-                        );
-                        let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
-                        let Some(text) = v8::String::new(scope, &report.to_string()) else { return Turn::Terminated };
-                        (false, text, false)
-                    }
-                };
-                #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
-                let n = v8::Number::new(scope, n as f64);
-                let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
-                let args = [n.into(), ok.into(), text.into(), big.into()];
-                let settled = settle.open(scope).call(scope, receiver, &args);
+            for settlement in settlements {
+                // Its own handles, so that the texts of many do not live at the same time.
+                v8::scope!(let scope, scope);
+                v8::tc_scope!(let scope, scope);
+                let settled = settle_one(scope, &settle, settlement, most);
                 if scope.has_terminated() {
                     return Turn::Terminated;
                 }
-                if settled.is_none()
-                    && let Some(thrown) = scope.exception()
-                {
+                if !settled && let Some(thrown) = scope.exception() {
                     // Without this the program would wait for the call for ever.
                     return Turn::Threw(v8::Global::new(scope, thrown));
                 }
             }
+            v8::tc_scope!(let scope, scope);
             scope.perform_microtask_checkpoint();
-            if scope.has_terminated() || scope.is_execution_terminating() { Turn::Terminated } else { Turn::Continues }
+            if scope.has_terminated() || scope.is_execution_terminating() {
+                Turn::Terminated
+            } else {
+                Turn::Continues
+            }
         })
     }
 
@@ -270,6 +247,40 @@ impl FreshIsolate {
             serde_json::from_str(&text.to_rust_string_lossy(scope)).ok()
         })
     }
+}
+
+/// False when the runtime JavaScript threw.
+fn settle_one(
+    scope: &mut v8::PinScope<'_, '_>,
+    settle: &v8::Global<v8::Function>,
+    Settlement { n, tool, result }: Settlement,
+    most: usize,
+) -> bool {
+    let (mut ok, mut text, mut big) = match result {
+        Ok(value) => (true, value.to_string(), has_big_integer(&value)),
+        Err(failure) => {
+            let report = json!({
+                "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
+            });
+            let big = failure.details.as_ref().is_some_and(has_big_integer);
+            (false, report.to_string(), big)
+        }
+    };
+    if text.len() > most {
+        let message = format!(
+            "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
+            text.len()
+        );
+        let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
+        (ok, text, big) = (false, report.to_string(), false);
+    }
+    let Some(text) = v8::String::new(scope, &text) else { return false };
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
+    let n = v8::Number::new(scope, n as f64);
+    let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
+    let receiver = v8::undefined(scope).into();
+    let args = [n.into(), ok.into(), text.into(), big.into()];
+    settle.open(scope).call(scope, receiver, &args).is_some()
 }
 
 pub(super) fn host_bug(what: &str) -> RunFailure {

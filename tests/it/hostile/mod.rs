@@ -14,12 +14,12 @@ use std::fmt::Write as _;
 
 use isolane::limits::RunLimits;
 
-use crate::support::{Host, said, small_limits};
+use crate::support::{Host, said};
 
 /// A class, a program, and its outcome. `{busy}` and the like stand for the messages in [`messages`].
 type Row = (&'static str, &'static str, &'static str);
 
-/// What the limits of [`small_limits`] say.
+/// What small limits say.
 fn messages(text: &str) -> String {
     let messages = [
         (
