@@ -1,4 +1,15 @@
 //! Evaluates the runtime files in a fresh context and writes the heap to `$OUT_DIR/snapshot.bin`.
+//!
+//! Owns the form of the snapshot: the natives by their place in the manifest, then the files by their number. It
+//! must run nothing but `runtime-js/`. The engine reads what it writes.
+
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "a build that cannot be finished ends with its message"
+)]
 
 use std::path::{Path, PathBuf};
 
@@ -82,7 +93,9 @@ fn runtime_files(folder: &Path) -> Vec<PathBuf> {
 
 fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::Context>) {
     let natives = v8::Object::new(scope);
-    for (name, function) in NATIVES.iter().zip(templates(scope)) {
+    let functions = templates(scope);
+    assert_eq!(functions.len(), NATIVES.len());
+    for (name, function) in NATIVES.iter().zip(functions) {
         let key = v8::String::new(scope, name).expect("short");
         natives.set(scope, key.into(), function.into());
     }

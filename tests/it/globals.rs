@@ -60,7 +60,7 @@ async fn every_object_within_reach_is_known() {
     insta::assert_snapshot!("reachable", value.as_str().unwrap());
 }
 
-/// E-9, L-4 of the hostile suite: every way to make code of a string.
+/// Every way to make code of a string.
 const STRINGS_TO_CODE: [&str; 17] = [
     "eval('1')",
     "(0, eval)('1')",

@@ -263,7 +263,7 @@ fn isolate_threads() -> usize {
         .count()
 }
 
-/// E-2, E-12: each run's thread ends with it, and ready isolates end with the runtime.
+/// E-2: each run's thread ends with it, and ready isolates end with the runtime.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_thread_is_left_behind() {

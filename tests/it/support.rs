@@ -22,29 +22,29 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 /// One test's host.
-pub struct Host {
+pub(crate) struct Host {
     runner: ProgramRunner,
     runtime: InProcessRuntime,
-    pub ledger: Ledger,
+    pub(crate) ledger: Ledger,
     store: MemoryStore,
-    pub limits: RunLimits,
-    pub cancel: CancellationToken,
-    pub scope: Option<ScopeId>,
-    pub logs: Option<Arc<dyn LogSink>>,
+    pub(crate) limits: RunLimits,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) scope: Option<ScopeId>,
+    pub(crate) logs: Option<Arc<dyn LogSink>>,
     runs: AtomicU64,
 }
 
 impl Host {
     /// A host with the tools of [`tools`].
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with_limits(RunLimits::default())
     }
 
-    pub fn with_limits(limits: RunLimits) -> Self {
+    pub(crate) fn with_limits(limits: RunLimits) -> Self {
         Self::with_tools(limits, tools())
     }
 
-    pub fn with_tools(limits: RunLimits, tools: Vec<Tool>) -> Self {
+    pub(crate) fn with_tools(limits: RunLimits, tools: Vec<Tool>) -> Self {
         let registry = Registry::new();
         for tool in tools {
             registry.register(&Target::Global, tool).unwrap().keep();
@@ -69,21 +69,21 @@ impl Host {
         }
     }
 
-    pub fn registry(&self) -> &Registry {
+    pub(crate) fn registry(&self) -> &Registry {
         self.runner.pipeline().registry()
     }
 
-    pub fn lost_threads(&self) -> u64 {
+    pub(crate) fn lost_threads(&self) -> u64 {
         self.runtime.lost_threads()
     }
 
     /// Runs a program to its end.
-    pub async fn run(&self, code: &str) -> RunOutcome {
+    pub(crate) async fn run(&self, code: &str) -> RunOutcome {
         self.run_limited(code, self.limits.clone()).await
     }
 
     /// The same with limits of its own.
-    pub async fn run_limited(&self, code: &str, limits: RunLimits) -> RunOutcome {
+    pub(crate) async fn run_limited(&self, code: &str, limits: RunLimits) -> RunOutcome {
         let n = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
         let run = ProgramRun {
             call: format!("r{n}").as_str().into(),
@@ -104,13 +104,13 @@ impl Host {
         self.runner.run(run).await
     }
 
-    pub fn events(&self) -> Vec<LedgerEvent> {
+    pub(crate) fn events(&self) -> Vec<LedgerEvent> {
         self.store.events()
     }
 }
 
 /// The outcome in short: the value, or kind, message and place.
-pub fn brief(outcome: &RunOutcome) -> Value {
+pub(crate) fn brief(outcome: &RunOutcome) -> Value {
     let mut brief = match &outcome.result {
         Ok(value) => json!({"value": value}),
         Err(failure) => {
@@ -127,7 +127,7 @@ pub fn brief(outcome: &RunOutcome) -> Value {
 }
 
 /// The outcome as text: `value 3`, `nothing` or `<kind>: <message>`, then lines and notes.
-pub fn said(outcome: &RunOutcome) -> String {
+pub(crate) fn said(outcome: &RunOutcome) -> String {
     let mut text = match &outcome.result {
         Ok(Some(value)) => format!("value {value}"),
         Ok(None) => "nothing".to_owned(),
@@ -145,7 +145,7 @@ pub fn said(outcome: &RunOutcome) -> String {
 }
 
 /// Limits that make a program that goes wrong end soon.
-pub fn small_limits() -> RunLimits {
+pub(crate) fn small_limits() -> RunLimits {
     let mut limits = RunLimits::default();
     limits.busy = Duration::from_millis(200);
     limits.wall = Duration::from_secs(20);
@@ -156,10 +156,10 @@ pub fn small_limits() -> RunLimits {
 
 /// Keeps the lines with their levels.
 #[derive(Default)]
-pub struct Lines(std::sync::Mutex<Vec<(LogLevel, String)>>);
+pub(crate) struct Lines(std::sync::Mutex<Vec<(LogLevel, String)>>);
 
 impl Lines {
-    pub fn take(&self) -> Vec<(LogLevel, String)> {
+    pub(crate) fn take(&self) -> Vec<(LogLevel, String)> {
         std::mem::take(&mut *self.0.lock().unwrap())
     }
 }
@@ -172,7 +172,7 @@ impl LogSink for Lines {
 
 /// `add`, `fail` (with a message), `slow` (takes some milliseconds, heeds its signal), `big` (gives so many bytes),
 /// `panics`, and `echo` with others of odd names, which give back what they are given.
-pub fn tools() -> Vec<Tool> {
+pub(crate) fn tools() -> Vec<Tool> {
     let mut tools = vec![
         tool("add", &json!({"a": {"type": "integer"}, "b": {"type": "integer"}}), &["a", "b"], |args| {
             Ok(json!(args["a"].as_i64().unwrap_or(0) + args["b"].as_i64().unwrap_or(0)))
@@ -211,7 +211,7 @@ fn slow() -> Tool {
 }
 
 /// A parallel tool over plain values.
-pub fn tool(
+pub(crate) fn tool(
     name: &str,
     properties: &Value,
     required: &[&str],

@@ -91,7 +91,7 @@ async fn next_event(
     let mut cancelled = pin!(cancel.cancelled());
     poll_fn(|context| {
         // First, since a program may never have to wait.
-        if cancelled.as_mut().poll(context).is_ready() {
+        if cancel.is_cancelled() {
             return Poll::Ready(Some(Event::Trip(Trip::Abort)));
         }
         if meter.wall_left().is_zero() {
@@ -120,6 +120,9 @@ async fn next_event(
         }
         if next_due.is_none() && handle.outstanding() == 0 {
             return Poll::Ready(None);
+        }
+        if cancelled.as_mut().poll(context).is_ready() {
+            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
         }
         if wall.get_or_insert_with(|| clock.sleep(meter.wall_left())).as_mut().poll(context).is_ready() {
             return Poll::Ready(Some(Event::Trip(Trip::Wall)));

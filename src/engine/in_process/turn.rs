@@ -159,15 +159,18 @@ impl FreshIsolate {
                 if scope.has_terminated() {
                     return Turn::Terminated;
                 }
-                if settled.is_none()
-                    && let Some(thrown) = scope.exception()
-                {
+                if !settled && let Some(thrown) = scope.exception() {
                     // Without this the program would wait for the call for ever.
                     return Turn::Threw(v8::Global::new(scope, thrown));
                 }
             }
+            v8::tc_scope!(let scope, scope);
             scope.perform_microtask_checkpoint();
-            if scope.has_terminated() || scope.is_execution_terminating() { Turn::Terminated } else { Turn::Continues }
+            if scope.has_terminated() || scope.is_execution_terminating() {
+                Turn::Terminated
+            } else {
+                Turn::Continues
+            }
         })
     }
 
@@ -269,6 +272,40 @@ impl FreshIsolate {
             serde_json::from_str(&text.to_rust_string_lossy(scope)).ok()
         })
     }
+}
+
+/// False when the runtime JavaScript threw.
+fn settle_one(
+    scope: &mut v8::PinScope<'_, '_>,
+    settle: &v8::Global<v8::Function>,
+    Settlement { n, tool, result }: Settlement,
+    most: usize,
+) -> bool {
+    let (mut ok, mut text, mut big) = match result {
+        Ok(value) => (true, value.to_string(), has_big_integer(&value)),
+        Err(failure) => {
+            let report = json!({
+                "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
+            });
+            let big = failure.details.as_ref().is_some_and(has_big_integer);
+            (false, report.to_string(), big)
+        }
+    };
+    if text.len() > most {
+        let message = format!(
+            "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
+            text.len()
+        );
+        let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
+        (ok, text, big) = (false, report.to_string(), false);
+    }
+    let Some(text) = v8::String::new(scope, &text) else { return false };
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
+    let n = v8::Number::new(scope, n as f64);
+    let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
+    let receiver = v8::undefined(scope).into();
+    let args = [n.into(), ok.into(), text.into(), big.into()];
+    settle.open(scope).call(scope, receiver, &args).is_some()
 }
 
 pub(super) fn host_bug(what: &str) -> RunFailure {

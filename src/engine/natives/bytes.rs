@@ -11,8 +11,8 @@ use crate::engine::state::Trip;
 /// `random(bytes)`: fills a `Uint8Array`.
 pub(super) fn random(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    _value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    _value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Ok(view) = v8::Local::<v8::Uint8Array>::try_from(args.get(0)) else { return };
     let mut bytes = vec![0; view.byte_length()];
@@ -69,10 +69,10 @@ fn give_bytes(scope: &mut v8::PinScope<'_, '_>, value: &mut v8::ReturnValue<'_, 
 /// `digest(name, bytes) -> Uint8Array`
 pub(super) fn digest(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let (Some(name), Some(bytes)) = (text(scope, &args, 0), contents(&args, 1)) else { return };
+    let (Some(name), Some(bytes)) = (text(scope, args, 0), contents(args, 1)) else { return };
     let hash = match name.as_str() {
         "SHA-1" => sha1::Sha1::digest(&bytes).to_vec(),
         "SHA-256" => sha2::Sha256::digest(&bytes).to_vec(),
@@ -80,32 +80,32 @@ pub(super) fn digest(
         "SHA-512" => sha2::Sha512::digest(&bytes).to_vec(),
         _ => return throw(scope, "unknown digest"),
     };
-    give_bytes(scope, &mut value, &hash);
+    give_bytes(scope, value, &hash);
 }
 
 /// `utf8Encode(text) -> Uint8Array`
 pub(super) fn utf8_encode(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Ok(text) = v8::Local::<v8::String>::try_from(args.get(0)) else { return };
     // Before copying out: UTF-8 is never shorter than UTF-16 units.
     if make_room(scope, text.length()) {
         let text = text.to_rust_string_lossy(scope);
-        give_bytes(scope, &mut value, text.as_bytes());
+        give_bytes(scope, value, text.as_bytes());
     }
 }
 
 /// `encoding(label) -> string | null`: the canonical name of an encoding, in lower case.
 pub(super) fn encoding(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let label = text(scope, &args, 0).unwrap_or_default();
+    let label = text(scope, args, 0).unwrap_or_default();
     match encoding_rs::Encoding::for_label_no_replacement(label.as_bytes()) {
-        Some(encoding) => give_text(scope, &mut value, &encoding.name().to_ascii_lowercase()),
+        Some(encoding) => give_text(scope, value, &encoding.name().to_ascii_lowercase()),
         None => value.set_null(),
     }
 }
@@ -113,10 +113,10 @@ pub(super) fn encoding(
 /// `decode(bytes, name, fatal, ignoreBom) -> string | undefined`
 pub(super) fn decode(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let (Some(bytes), Some(name)) = (contents(&args, 0), text(scope, &args, 1)) else { return };
+    let (Some(bytes), Some(name)) = (contents(args, 0), text(scope, args, 1)) else { return };
     let (fatal, keep_bom) = (args.get(2).is_true(), args.get(3).is_true());
     let Some(encoding) = encoding_rs::Encoding::for_label(name.as_bytes()) else { return };
     let (decoded, malformed) = if keep_bom {
@@ -125,7 +125,7 @@ pub(super) fn decode(
         encoding.decode_with_bom_removal(&bytes)
     };
     if !(fatal && malformed) {
-        give_text(scope, &mut value, &decoded);
+        give_text(scope, value, &decoded);
     }
 }
 
@@ -147,8 +147,8 @@ impl v8::ValueDeserializerImpl for Cloner {}
 /// `clone(value) -> value`: a structured clone; what cannot be cloned throws.
 pub(super) fn clone(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let context = scope.get_current_context();
     let serializer = v8::ValueSerializer::new(scope, Box::new(Cloner));

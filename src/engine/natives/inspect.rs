@@ -7,10 +7,10 @@ use crate::engine::natives::give_text;
 /// `classOf(value) -> string`: the class by internal slots; empty for plain objects, arrays and functions.
 pub(super) fn class_of(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    give_text(scope, &mut value, name_of(args.get(0)));
+    give_text(scope, value, name_of(args.get(0)));
 }
 
 fn name_of(value: v8::Local<'_, v8::Value>) -> &'static str {
@@ -67,8 +67,8 @@ fn name_of(value: v8::Local<'_, v8::Value>) -> &'static str {
 /// `promiseState(promise) -> 0 | 1 | 2`: pending, fulfilled, rejected.
 pub(super) fn promise_state(
     _scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Ok(promise) = v8::Local::<v8::Promise>::try_from(args.get(0)) else { return };
     value.set_int32(match promise.state() {
@@ -81,8 +81,8 @@ pub(super) fn promise_state(
 /// `promiseResult(promise)`: what a settled promise holds.
 pub(super) fn promise_result(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Ok(promise) = v8::Local::<v8::Promise>::try_from(args.get(0)) else { return };
     if promise.state() != v8::PromiseState::Pending {

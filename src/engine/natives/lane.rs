@@ -15,11 +15,11 @@ use crate::ids::{ToolName, nearest};
 /// `submit(toolIndex, argsJson) -> number`
 pub(super) fn submit(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let index = args.get(0).uint32_value(scope).and_then(|index| usize::try_from(index).ok());
-    let Some(json) = text(scope, &args, 1) else {
+    let Some(json) = text(scope, args, 1) else {
         return throw(scope, "arguments must be JSON text");
     };
     let Some(state) = state(scope) else { return };
@@ -50,10 +50,10 @@ const SUGGESTIONS: usize = 3;
 /// `nearest(name) -> string[]`
 pub(super) fn nearest_tools(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let Some(name) = text(scope, &args, 0) else { return };
+    let Some(name) = text(scope, args, 0) else { return };
     let Some(state) = state(scope) else { return };
     let bindings = std::sync::Arc::clone(&state.bindings);
     let mut left: Vec<&str> = bindings.names().iter().map(ToolName::as_str).collect();
@@ -64,16 +64,16 @@ pub(super) fn nearest_tools(
         left.retain(|candidate| *candidate != best);
         found.push(best);
     }
-    give_texts(scope, &mut value, found);
+    give_texts(scope, value, found);
 }
 
 /// `log(level, text)`
 pub(super) fn log(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    _value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    _value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let level = match text(scope, &args, 0).as_deref() {
+    let level = match text(scope, args, 0).as_deref() {
         Some("debug") => LogLevel::Debug,
         Some("warn") => LogLevel::Warn,
         Some("error") => LogLevel::Error,
@@ -97,8 +97,8 @@ pub(super) fn log(
 /// `now() -> number`: milliseconds since the run's start, whole, so that nothing fine can be timed.
 pub(super) fn now(
     scope: &mut v8::PinScope<'_, '_>,
-    _args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    _args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Some(state) = state(scope) else { return };
     let millis = u32::try_from(state.clock.monotonic().as_millis()).unwrap_or(u32::MAX);
@@ -108,8 +108,8 @@ pub(super) fn now(
 /// `arm(id, milliseconds)`
 pub(super) fn arm(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    _value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    _value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let id = args.get(0).integer_value(scope).and_then(|id| u64::try_from(id).ok());
     let delay = args.get(1).number_value(scope).unwrap_or_default().clamp(0.0, f64::from(i32::MAX));
@@ -124,8 +124,8 @@ pub(super) fn arm(
 /// `disarm(id)`
 pub(super) fn disarm(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    _value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    _value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let id = args.get(0).integer_value(scope).and_then(|id| u64::try_from(id).ok());
     if let (Some(id), Some(state)) = (id, state(scope)) {

@@ -27,8 +27,8 @@ pub(super) fn references() -> Vec<v8::ExternalReference> {
                 // A panic must not reach V8, which would end the process.
                 let guarded = |scope: &mut v8::PinScope<'_, '_>,
                                args: v8::FunctionCallbackArguments<'_>,
-                               value: v8::ReturnValue<'_, v8::Value>| {
-                    if catch_unwind(AssertUnwindSafe(|| $function(scope, args, value))).is_err() {
+                               mut value: v8::ReturnValue<'_, v8::Value>| {
+                    if catch_unwind(AssertUnwindSafe(|| $function(scope, &args, &mut value))).is_err() {
                         stop(scope, Trip::Panic);
                     }
                 };

@@ -28,16 +28,16 @@ fn give_parts(scope: &mut v8::PinScope<'_, '_>, value: &mut v8::ReturnValue<'_, 
 /// `url(href, base) -> string[] | null`
 pub(super) fn parse(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let href = text(scope, &args, 0).unwrap_or_default();
-    let parsed = match text(scope, &args, 1) {
+    let href = text(scope, args, 0).unwrap_or_default();
+    let parsed = match text(scope, args, 1) {
         None => Url::parse(&href),
         Some(base) => Url::parse(&base).and_then(|base| base.join(&href)),
     };
     match parsed {
-        Ok(url) => give_parts(scope, &mut value, &url),
+        Ok(url) => give_parts(scope, value, &url),
         Err(_) => value.set_null(),
     }
 }
@@ -45,13 +45,13 @@ pub(super) fn parse(
 /// `urlSet(href, part, text) -> string[] | null`: null when the change is refused.
 pub(super) fn set(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     use url::quirks;
-    let href = text(scope, &args, 0).unwrap_or_default();
-    let part = text(scope, &args, 1).unwrap_or_default();
-    let new = text(scope, &args, 2).unwrap_or_default();
+    let href = text(scope, args, 0).unwrap_or_default();
+    let part = text(scope, args, 1).unwrap_or_default();
+    let new = text(scope, args, 2).unwrap_or_default();
     let Ok(mut url) = Url::parse(&href) else { return value.set_null() };
     let accepted = match part.as_str() {
         "href" => quirks::set_href(&mut url, &new).is_ok(),
@@ -76,7 +76,7 @@ pub(super) fn set(
         _ => false,
     };
     if accepted {
-        give_parts(scope, &mut value, &url);
+        give_parts(scope, value, &url);
     } else {
         value.set_null();
     }
@@ -85,19 +85,19 @@ pub(super) fn set(
 /// `queryParse(text) -> string[]`: names and values in turn.
 pub(super) fn query_parse(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let query = text(scope, &args, 0).unwrap_or_default();
+    let query = text(scope, args, 0).unwrap_or_default();
     let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
-    give_texts(scope, &mut value, pairs.iter().flat_map(|(name, text)| [&**name, &**text]));
+    give_texts(scope, value, pairs.iter().flat_map(|(name, text)| [&**name, &**text]));
 }
 
 /// `queryText(list) -> string`: the list has a length and indices, names and values in turn.
 pub(super) fn query_text(
     scope: &mut v8::PinScope<'_, '_>,
-    args: v8::FunctionCallbackArguments<'_>,
-    mut value: v8::ReturnValue<'_, v8::Value>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Some(list) = args.get(0).to_object(scope) else { return };
     let Some(key) = v8::String::new(scope, "length") else { return };
@@ -108,5 +108,5 @@ pub(super) fn query_text(
         let (name, text) = (at(index).unwrap_or_default(), at(index + 1).unwrap_or_default());
         query.append_pair(&name, &text);
     }
-    give_text(scope, &mut value, &query.finish());
+    give_text(scope, value, &query.finish());
 }

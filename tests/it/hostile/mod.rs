@@ -19,7 +19,7 @@ use crate::support::{Host, said};
 /// A class, a program, and its outcome. `{busy}` and the like stand for the messages in [`messages`].
 type Row = (&'static str, &'static str, &'static str);
 
-/// What the limits of [`small_limits`] say.
+/// What small limits say.
 fn messages(text: &str) -> String {
     let messages = [
         (
