@@ -5,7 +5,6 @@
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
-    unreachable_pub,
     reason = "what a test's own helpers unwrap is the test's expectation, as in the tests themselves"
 )]
 

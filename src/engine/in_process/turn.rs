@@ -126,36 +126,11 @@ impl FreshIsolate {
             let settle = this.entry.settle.clone();
             let most = this.limits.heap_bytes / SETTLED_PART_OF_HEAP;
             enter!(this, scope);
-            v8::tc_scope!(let scope, scope);
-            let receiver = v8::undefined(scope).into();
-            for Settlement { n, tool, result } in settlements {
-                let (ok, text, big) = match result {
-                    Ok(value) => (true, value.to_string(), has_big_integer(&value)),
-                    Err(failure) => {
-                        let report = json!({
-                            "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
-                        });
-                        let big = failure.details.as_ref().is_some_and(has_big_integer);
-                        (false, report.to_string(), big)
-                    }
-                };
-                let taken = if text.len() <= most { v8::String::new(scope, &text) } else { None };
-                let (ok, text, big) = if let Some(text) = taken {
-                    (ok, text, big)
-                } else {
-                    let message = format!(
-                        "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
-                        text.len()
-                    );
-                    let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
-                    let Some(text) = v8::String::new(scope, &report.to_string()) else { return Turn::Terminated };
-                    (false, text, false)
-                };
-                #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
-                let n = v8::Number::new(scope, n as f64);
-                let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
-                let args = [n.into(), ok.into(), text.into(), big.into()];
-                let settled = settle.open(scope).call(scope, receiver, &args);
+            for settlement in settlements {
+                // Its own handles, so that the texts of many do not live at the same time.
+                v8::scope!(let scope, scope);
+                v8::tc_scope!(let scope, scope);
+                let settled = settle_one(scope, &settle, settlement, most);
                 if scope.has_terminated() {
                     return Turn::Terminated;
                 }

@@ -3,8 +3,6 @@
 //! Owns the table by which the snapshot refers to them, and the small helpers they share. Programs cannot reach
 //! them: only `runtime-js/` holds them, and it hands out none. They call the run's state.
 
-#![expect(clippy::needless_pass_by_value, reason = "the shape of V8's native functions")]
-
 mod bytes;
 mod inspect;
 mod lane;
