@@ -37,6 +37,7 @@ const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
 /// A deployment: tools, pipeline, and an engine for programs. Cloning shares it.
 ///
 /// ```no_run
+/// # #[cfg(feature = "engine")]
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use isolane::builtin::files::{FileToolOptions, Root, file_tools};
 /// use isolane::engine::{InProcessOptions, InProcessRuntime};
