@@ -1,11 +1,25 @@
-//! Makes the start-up snapshot: V8's heap after `runtime-js/` has run, so that no run has to repeat it (E-5).
+//! Checks the V8 archive and makes the start-up snapshot: V8's heap after `runtime-js/` has run, so that no run has
+//! to repeat it (E-5, E-15).
 //!
 //! Does nothing without the feature `engine`.
 
+#![cfg_attr(
+    feature = "engine",
+    expect(
+        clippy::expect_used,
+        clippy::panic,
+        clippy::print_stderr,
+        clippy::exit,
+        reason = "a build script speaks to cargo by printing, and stops the build by failing"
+    )
+)]
+
+#[cfg(feature = "engine")]
+#[path = "build/checksum.rs"]
+mod checksum;
 #[cfg(feature = "engine")]
 #[path = "src/engine/manifest.rs"]
 mod manifest;
-
 #[cfg(feature = "engine")]
 #[path = "build/snapshot.rs"]
 mod snapshot;
@@ -13,5 +27,21 @@ mod snapshot;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     #[cfg(feature = "engine")]
-    snapshot::write();
+    {
+        verify_archive();
+        snapshot::write();
+    }
+}
+
+#[cfg(feature = "engine")]
+fn verify_archive() {
+    use std::path::Path;
+
+    println!("cargo:rerun-if-env-changed=RUSTY_V8_ARCHIVE");
+    println!("cargo:rerun-if-changed=third_party/v8/SHA256SUMS");
+    let Ok(archive) = std::env::var("RUSTY_V8_ARCHIVE") else { return };
+    if let Err(reason) = checksum::verify(Path::new(&archive), Path::new("third_party/v8/SHA256SUMS")) {
+        eprintln!("{reason}");
+        std::process::exit(1);
+    }
 }

@@ -2,16 +2,17 @@
 //!
 //! `cargo bench --bench figures`. Medians and 99th percentiles of many single measurements; nothing here is a test.
 
-#![expect(missing_docs, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use isolane::clock::{Clock, SystemClock};
+use isolane::codemode::program::{ProgramLimits, ToolHints, prepare};
 use isolane::codemode::{LogLevel, LogSink};
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{Host, RunOptions, Session, SessionOptions};
-use isolane::limits::RunLimits;
+use isolane::limits::{CallLimits, RunLimits};
 use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 
@@ -41,8 +42,13 @@ fn echo() -> Tool {
 fn session(ready: usize, more_tools: usize) -> Session {
     let limits = generous();
     let options = InProcessOptions { ready, limits: limits.clone() };
-    let mut builder =
-        Host::builder().tools([noop(), echo()]).runtime(InProcessRuntime::new(&options)).limits(limits);
+    let mut call_limits = CallLimits::default();
+    call_limits.argument_bytes = limits.argument_bytes;
+    let mut builder = Host::builder()
+        .tools([noop(), echo()])
+        .runtime(InProcessRuntime::new(&options))
+        .limits(limits)
+        .call_limits(call_limits);
     for index in 0..more_tools {
         let tool = Tool::builder(format!("tool_{index}"))
             .output(json!({"type": "null"}))
@@ -76,6 +82,21 @@ async fn figures() {
     let clock = SystemClock::new();
     println!("{:<58} {:>10} {:>10}", "figure", "p50", "p99");
 
+    let limits = ProgramLimits::default();
+    let hints = ToolHints { names: &["noop", "echo"] };
+    for (name, text) in [
+        ("one line", "console.log(1)".to_owned()),
+        ("50 lines", "print((await tools.noop({n: 1})) as number);\n".repeat(50)),
+    ] {
+        let mut times = Vec::new();
+        for _ in 0..200 {
+            let begun = clock.monotonic();
+            drop(prepare(&text, &limits, &hints).unwrap());
+            times.push(since(&clock, begun));
+        }
+        row(&format!("preparing a program, {name}"), &mut times);
+    }
+
     let warm = session(1, 0);
     let mut to_first_line = Vec::new();
     let mut whole = Vec::new();
@@ -87,7 +108,7 @@ async fn figures() {
             RunOptions { logs: Some(Arc::clone(&sink) as Arc<dyn LogSink>), ..RunOptions::default() };
         let begun = clock.monotonic();
         warm.run_with("console.log(1)", options).await.result.unwrap();
-        whole.push(clock.monotonic() - begun);
+        whole.push(since(&clock, begun));
         to_first_line.push(sink.at.lock().unwrap().unwrap());
     }
     row("run, ready isolate: request to first printed line", &mut to_first_line);
@@ -99,13 +120,13 @@ async fn figures() {
     for _ in 0..300 {
         let begun = clock.monotonic();
         cold.run("return 1").await.result.unwrap();
-        fresh.push(clock.monotonic() - begun);
+        fresh.push(since(&clock, begun));
     }
     row("run, isolate made on demand: request to outcome", &mut fresh);
     println!(
         "{:<58} {:>8.0}/s",
         "fresh isolates, one after the other",
-        300.0 / (clock.monotonic() - begun).as_secs_f64()
+        300.0 / (since(&clock, begun)).as_secs_f64()
     );
 
     for tools in [0, 5_000] {
@@ -134,11 +155,11 @@ async fn each(name: &str, session: &Session, code: &str, count: u32) {
         clock.sleep(Duration::from_millis(15)).await;
         let begun = clock.monotonic();
         session.run("return 0").await.result.unwrap();
-        let empty = clock.monotonic() - begun;
+        let empty = since(&clock, begun);
         clock.sleep(Duration::from_millis(15)).await;
         let begun = clock.monotonic();
         session.run(code).await.result.unwrap();
-        times.push((clock.monotonic() - begun).saturating_sub(empty) / count);
+        times.push((since(&clock, begun)).saturating_sub(empty) / count);
     }
     row(name, &mut times);
 }
@@ -152,6 +173,10 @@ async fn memory() {
     println!("{:<58} {:>7} KiB", "one more ready isolate, resident", each);
     println!("{:<58} {:>7} KiB", "this process, resident", resident_kib());
     drop(held);
+}
+
+fn since(clock: &SystemClock, begun: Duration) -> Duration {
+    clock.monotonic().saturating_sub(begun)
 }
 
 fn resident_kib() -> u64 {

@@ -3,14 +3,6 @@
 //! Owns the form of the snapshot: the natives by their place in the manifest, then the files by their number. It
 //! must run nothing but `runtime-js/`. The engine reads what it writes.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    clippy::exit,
-    reason = "a build that cannot be finished ends with its message"
-)]
-
 use std::path::{Path, PathBuf};
 
 use v8::MapFnTo;
@@ -50,6 +42,8 @@ pub(crate) fn write() {
     println!("cargo:rerun-if-changed=src/engine/manifest.rs");
 
     v8::V8::set_flags_from_string(V8_FLAGS);
+    // Functions are compiled now instead of when they are first called: a run calls most of them once.
+    v8::V8::set_flags_from_string("--no-lazy --no-lazy-eval --no-lazy-streaming");
     v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
     v8::V8::initialize();
 
@@ -108,12 +102,12 @@ fn evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, name: &str, source: &str) -> v
     let origin =
         v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, 0, None, false, false, false, None);
     let value = v8::Script::compile(scope, text, Some(&origin)).and_then(|script| script.run(scope));
-    let Some(value) = value else {
-        // The isolate is of no more use, and its destructor would hide the message.
-        let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
-        let line = scope.message().and_then(|message| message.get_line_number(scope));
-        eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
-        std::process::exit(1);
-    };
-    value
+    if let Some(value) = value {
+        return value;
+    }
+    // The isolate is of no more use, and its destructor would hide the message.
+    let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
+    let line = scope.message().and_then(|message| message.get_line_number(scope));
+    eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
+    std::process::exit(1);
 }

@@ -53,7 +53,15 @@ fn third_party_holds_the_archive_with_its_recipe_and_nothing_else() {
     assert_eq!(names(&root().join("third_party")), expected(&["v8"]));
     assert_eq!(
         names(&folder()),
-        expected(&["README.md", "SHA256SUMS", "build.sh", "cc-wrapper", ARCHIVE, "precompile.py"])
+        expected(&[
+            "COPYING.LGPL-2.1",
+            "README.md",
+            "SHA256SUMS",
+            "build.sh",
+            "cc-wrapper",
+            ARCHIVE,
+            "precompile.py"
+        ])
     );
 }
 

@@ -3,7 +3,7 @@
 //! Owns its definition: arguments, value, and what a model reads of it. It runs programs through the same runner
 //! as everybody else. It calls the runner.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -200,7 +200,8 @@ fn render_failure(
         let listed: Vec<_> = calls.iter().take(20).map(describe).collect();
         text.push_str(&listed.join(", "));
         if calls.len() > listed.len() {
-            text.push_str(&format!(", and {} more", calls.len() - listed.len()));
+            // Writing to a string cannot fail.
+            let _ = write!(text, ", and {} more", calls.len() - listed.len());
         }
     }
     text
@@ -211,6 +212,7 @@ fn describe(call: &SubCallReport) -> String {
     format!("{} {}", call.tool, state.as_ref().and_then(Value::as_str).unwrap_or("unknown"))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the shape of a presenter")]
 fn present_call(args: &Value) -> Option<CallCard> {
     let title = args.get("description").and_then(Value::as_str).unwrap_or("Run a program");
     Some(CallCard::Generic {

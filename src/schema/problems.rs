@@ -69,11 +69,12 @@ impl Problems {
     ) -> Self {
         let mut listed = Vec::new();
         let mut more = false;
-        for problem in errors.flat_map(|error| explain(schema, value, &error)) {
+        for mut problem in errors.flat_map(|error| explain(schema, value, &error)) {
             if listed.len() == Self::MAX {
                 more = true;
                 break;
             }
+            problem.pointer = excerpt(&problem.pointer);
             listed.push(problem);
         }
         Self { listed, more }
@@ -93,11 +94,11 @@ fn explain(schema: &Value, root: &Value, error: &ValidationError<'_>) -> Vec<Pro
                 .map(|name| {
                     let unused = known.iter().copied().filter(|known| instance.get(known).is_none());
                     let hint = nearest(name, unused)
-                        .map(|near| format!("; did you mean `{near}`?"))
+                        .map(|near| format!("; did you mean `{}`?", excerpt(near)))
                         .or_else(|| known_list(&known))
                         .unwrap_or_default();
                     Problem {
-                        pointer: format!("{pointer}/{}", escape_pointer(name)),
+                        pointer: format!("{pointer}/{}", excerpt(&escape_pointer(name))),
                         message: format!("unknown property `{}`", excerpt(name)),
                         hint,
                     }
@@ -114,7 +115,7 @@ fn explain(schema: &Value, root: &Value, error: &ValidationError<'_>) -> Vec<Pro
                 .and_then(|strangers| nearest(name, strangers))
                 .map(|near| format!(" (you passed `{}`)", excerpt(near)))
                 .unwrap_or_default();
-            problem(format!("required property `{name}` is missing{hint}"))
+            problem(format!("required property `{}` is missing{hint}", excerpt(name)))
         }
         ValidationErrorKind::Type { kind } => {
             let expected = match kind {
@@ -127,7 +128,7 @@ fn explain(schema: &Value, root: &Value, error: &ValidationError<'_>) -> Vec<Pro
         }
         ValidationErrorKind::Enum { options } => {
             let options = options.as_array().map(Vec::as_slice).unwrap_or_default();
-            let shown: Vec<_> = options.iter().take(12).map(Value::to_string).collect();
+            let shown: Vec<_> = options.iter().take(12).map(|option| excerpt(&option.to_string())).collect();
             let rest = if options.len() > shown.len() { ", ..." } else { "" };
             problem(format!(
                 "expected one of {}{rest}, got {}",
@@ -205,7 +206,7 @@ fn known_list(known: &[&str]) -> Option<String> {
     if known.is_empty() {
         return None;
     }
-    let shown: Vec<_> = known.iter().take(12).map(|name| format!("`{name}`")).collect();
+    let shown: Vec<_> = known.iter().take(12).map(|name| format!("`{}`", excerpt(name))).collect();
     let rest = if known.len() > shown.len() { ", ..." } else { "" };
     Some(format!("; the properties are {}{rest}", shown.join(", ")))
 }
@@ -272,6 +273,14 @@ mod tests {
         ]});
         insta::assert_snapshot!(check(schema.clone(), &json!({"n": "x"})), @"expected integer, got a string at /n");
         insta::assert_snapshot!(check(schema, &json!(1)), @"fits none of the 2 allowed forms: expected string, got an integer, or expected object, got an integer");
+    }
+
+    /// P-16
+    #[test]
+    fn a_huge_name_does_not_make_a_huge_message() {
+        let name = "x".repeat(1 << 20);
+        let value = Value::Object([(name, json!(1))].into_iter().collect());
+        assert!(check(read_schema(), &value).len() < 2_000);
     }
 
     /// P-16

@@ -199,7 +199,7 @@ impl<'a, 'n> Printer<'a, 'n> {
 
     fn object(&self, object: &ObjectType) -> Text {
         let named = !object.members.is_empty() || !object.patterns.is_empty();
-        match (named, object.rest) {
+        match (named, self.rest(object)) {
             (false, Rest::Open) => Text::atom("JsonObject"),
             (false, Rest::Closed) => Text::atom("{ [key: string]: never }"),
             (_, Rest::Open) => Text {
@@ -209,6 +209,15 @@ impl<'a, 'n> Printer<'a, 'n> {
             },
             (_, Rest::Closed | Rest::Of(_)) => Text::atom(self.braces(object)),
         }
+    }
+
+    /// The other keys. A type for them that has to admit a member of any value says nothing: then the object
+    /// is as good as open.
+    fn rest(&self, object: &ObjectType) -> Rest {
+        let any = |id: TypeId| matches!(self.ir.get(id), Type::Json);
+        let holds_any = object.members.iter().any(|member| any(member.ty) || is_inherited(member))
+            || object.patterns.iter().any(|(_, ty)| any(*ty));
+        if holds_any && matches!(object.rest, Rest::Of(_)) { Rest::Open } else { object.rest }
     }
 
     /// The members of an object type, without what makes it open.
@@ -233,7 +242,7 @@ impl<'a, 'n> Printer<'a, 'n> {
             let value = self.admitting(types, object.members.iter().filter(|member| matched(member)));
             lines.push((String::new(), value.behind(&format!("[key: {key}]:"))));
         }
-        if let Rest::Of(ty) = object.rest {
+        if let Rest::Of(ty) = self.rest(object) {
             let types = std::iter::once(ty).chain(object.patterns.iter().map(|(_, ty)| *ty));
             let value = self.admitting(types, object.members.iter());
             lines.push((String::new(), value.behind("[key: string]:")));
@@ -270,9 +279,6 @@ impl<'a, 'n> Printer<'a, 'n> {
         let mut branches: Vec<TypeId> = Vec::new();
         for id in all {
             match self.ir.get(id) {
-                Type::Json => {
-                    return Text::atom(if optional { "JsonValue | undefined" } else { "JsonValue" });
-                }
                 Type::Union(variants) => branches.extend(variants.iter().map(|variant| variant.ty)),
                 _ => branches.push(id),
             }
@@ -280,7 +286,10 @@ impl<'a, 'n> Printer<'a, 'n> {
         let mut seen = std::collections::HashSet::new();
         branches.retain(|id| seen.insert(*id));
         let has = |wanted: &Type| branches.iter().any(|id| self.ir.get(*id) == wanted);
-        let (strings, numbers, booleans) = (has(&Type::String), has(&Type::Number), has(&Type::Boolean));
+        let json = has(&Type::Json);
+        let strings = json || has(&Type::String);
+        let numbers = json || has(&Type::Number);
+        let booleans = json || has(&Type::Boolean);
         let mut texts: Vec<(&Doc, Text)> = Vec::new();
         let none = Doc::default();
         for id in &branches {
@@ -289,6 +298,8 @@ impl<'a, 'n> Printer<'a, 'n> {
                 Type::Literal(Literal::Number(_)) => numbers,
                 Type::Literal(Literal::Boolean(_)) => booleans,
                 Type::Never => branches.len() > 1 || optional,
+                // Containers stay: one with optional parts is no `JsonValue` to TypeScript.
+                Type::Null | Type::Boolean | Type::Number | Type::String => json,
                 _ => false,
             };
             if !implied {

@@ -22,7 +22,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("serde_v8", &["src/engine"]),
     ("seccompiler", &["src/engine"]),
     ("landlock", &["src/engine"]),
-    ("swc_*", &["src/codemode/program"]),
+    // The renderer's tests read back what was rendered.
+    ("swc_*", &["src/codemode/program", "src/sdk/tests"]),
     ("rusqlite", &["src/ledger/store/sqlite"]),
     ("async_nats", &["src/ledger/store/jetstream", "src/ledger/store/nats", "src/fleet"]),
     ("rmcp", &["src/mcp"]),

@@ -1,8 +1,15 @@
 //! Behaviour of the whole: one binary, since every test binary links V8.
 
 #![cfg(feature = "engine")]
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "test code")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "what a test's own helpers unwrap is the test's expectation, as in the tests themselves"
+)]
 
+#[cfg(feature = "cli")]
+mod cli;
 mod globals;
 mod hostile;
 mod limits;

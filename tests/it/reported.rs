@@ -45,13 +45,13 @@ async fn case_1_a_program_inside_a_fence_runs() {
 #[tokio::test]
 async fn case_2_a_value_that_nobody_sees_is_pointed_out() {
     let host = host_with_files();
-    let outcome = host.run("await tools.read({file_path: \"a.txt\"}); return;").await;
+    let outcome = host.run("await tools.read({file_path: \"a.txt\"})").await;
     assert_eq!(
         said(&outcome),
         "nothing\nnote 1 tool call ran and its value was dropped, because nothing was printed or returned. Print with \
          console.log(...) or `return` what you need"
     );
-    let printed = host.run("console.log(await tools.read({file_path: \"a.txt\"})); return;").await;
+    let printed = host.run("console.log(await tools.read({file_path: \"a.txt\"}))").await;
     assert_eq!(said(&printed), "nothing\nlog { text: 'hello' }");
 }
 

@@ -65,6 +65,14 @@ fn is_tool_call(expression: &Expr) -> bool {
     matches!(&**callee, Expr::Member(member) if is_named(&member.obj, "tools"))
 }
 
+/// A call of a tool, awaited or not, and nothing around it.
+pub(super) fn is_bare_tool_call(expression: &Expr) -> bool {
+    match expression {
+        Expr::Await(awaited) => is_tool_call(&awaited.arg),
+        other => is_tool_call(other),
+    }
+}
+
 fn is_named(expression: &Expr, name: &str) -> bool {
     matches!(expression, Expr::Ident(ident) if *ident.sym == *name)
 }

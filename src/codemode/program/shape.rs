@@ -14,7 +14,7 @@ use super::calls::{
     bare, call_of, call_of_expression, call_of_name, declared_function, is_function, text_of,
 };
 use super::edits::Edits;
-use super::facts::Facts;
+use super::facts::{Facts, is_bare_tool_call};
 use super::hints::{GLOBALS, ToolHints, instead_of_module};
 use super::parse::{Fault, offset};
 
@@ -235,7 +235,11 @@ impl Shaper<'_> {
     fn last_value(&mut self, module: &Module, facts: &Facts) {
         let significant = || module.body.iter().filter(|item| is_significant(item));
         if let Some(ModuleItem::Stmt(Stmt::Expr(last))) = significant().rfind(|item| !is_function(item)) {
-            self.return_expression(last);
+            // A bare call at the end is a step, not an answer: its whole value in the model's context is seldom
+            // meant, and the notes of the run tell what was dropped.
+            if !is_bare_tool_call(bare(&last.expr)) {
+                self.return_expression(last);
+            }
             return;
         }
         if significant().any(|item| matches!(item, ModuleItem::Stmt(Stmt::Expr(_)))) {

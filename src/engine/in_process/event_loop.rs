@@ -29,16 +29,20 @@ enum Event {
 /// Most outcomes that one entry into the isolate delivers.
 const BATCH: usize = 256;
 
-/// Runs the isolate's program to its end.
+/// Runs the isolate's program to its end; `begun` is called once when its first turn is over.
 pub(super) async fn run(
     isolate: &mut FreshIsolate,
     lane: &SharedLane,
     cancel: &CancellationToken,
+    begun: impl FnOnce(),
 ) -> Result<Option<Value>, RunFailure> {
     if cancel.is_cancelled() {
+        begun();
         return Err(ended_by(isolate, Trip::Abort));
     }
-    let (mut turn, promise) = isolate.start()?;
+    let started = isolate.start();
+    begun();
+    let (mut turn, promise) = started?;
     let mut turns = Turns::default();
     loop {
         match turn {

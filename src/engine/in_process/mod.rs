@@ -122,6 +122,7 @@ impl InProcessRuntime {
             logs: Arc::clone(logs),
             meter: Arc::clone(&meter),
             host: host.clone(),
+            pool: self.pool.clone(),
             reply,
         };
         ready.run(job).map_err(|()| engine_exit("an isolate's thread ended before its run"))?;

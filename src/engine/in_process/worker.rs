@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::clock::SystemClock;
 use crate::codemode::RunRequest;
 use crate::codemode::lane::LaneHandle;
-use crate::engine::in_process::{SharedLane, event_loop, park, rejections::Rejections};
+use crate::engine::in_process::{SharedLane, event_loop, park, pool::Pool, rejections::Rejections};
 use crate::engine::isolate::{FreshIsolate, IsolateLimits};
 use crate::engine::lost::Running;
 use crate::engine::state::{Logs, RunState, Timers};
@@ -28,6 +28,8 @@ pub(super) struct Job {
     pub(super) meter: Arc<Meter>,
     /// The host's runtime: bodies and timers belong to it.
     pub(super) host: tokio::runtime::Handle,
+    /// Where the next isolate is made ready once this program has begun.
+    pub(super) pool: Pool,
     pub(super) reply: oneshot::Sender<Ended>,
 }
 
@@ -54,7 +56,7 @@ pub(super) fn serve(limits: IsolateLimits, jobs: &Receiver<Job>, announce: impl 
 }
 
 fn run(mut isolate: FreshIsolate, job: Job) {
-    let Job { request, handle, lane, logs, meter, host, reply } = job;
+    let Job { request, handle, lane, logs, meter, host, pool, reply } = job;
     let _runtime = host.enter();
     let RunRequest { program, bindings, limits, cancel, logs: _ } = request;
     let state = RunState {
@@ -74,7 +76,7 @@ fn run(mut isolate: FreshIsolate, job: Job) {
     };
     isolate.begin_run(state);
     let running = Running::begin(&meter);
-    let result = park::block_on(event_loop::run(&mut isolate, &lane, &cancel));
+    let result = park::block_on(event_loop::run(&mut isolate, &lane, &cancel, || pool.refill()));
     isolate.end_run();
     let sent = reply.send(Ended { result, busy: meter.busy(), notes: Vec::new() });
     if sent.is_err() && !meter.is_given_up() {

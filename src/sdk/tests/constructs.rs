@@ -91,6 +91,14 @@ construct! {
         }
     }
     /// SDK-5
+    members_of_any_value_leave_their_neighbours_admitted: {
+        "type": "object", "additionalProperties": false,
+        "properties": {
+            "typed": {"type": "object", "properties": {"any": {}, "pair": {"type": "array", "prefixItems": [{"type": "number"}]}}, "additionalProperties": {"type": "string"}},
+            "prefixed": {"type": "object", "properties": {"x-pair": {"type": "array", "prefixItems": [{"type": "number"}]}}, "patternProperties": {"^x-": {}}, "additionalProperties": false}
+        }
+    }
+    /// SDK-5
     unions_stay_discriminable: {
         "type": "object", "required": ["shape"], "additionalProperties": false,
         "properties": {"shape": {

@@ -213,3 +213,12 @@ fn constructs_that_need_emission_are_emitted() {
     assert!(!decorated.contains("import ") && !decorated.contains("require("), "{decorated}");
     assert!(body("let a = <number>b\nexport enum X { A }\na").contains("return a"));
 }
+
+/// CM-6, CM-7
+#[test]
+fn a_bare_call_at_the_end_is_a_step_and_not_the_value() {
+    assert_eq!(body("await tools.read({})"), "await tools.read({})\n");
+    assert_eq!(body("tools[\"a-b\"]({})"), "tools[\"a-b\"]({})\n");
+    assert_eq!(body("(await tools.read({})).text"), "return (await tools.read({})).text\n");
+    assert_eq!(body("const a = await tools.read({}); a"), "const a = await tools.read({}); return a\n");
+}

@@ -1,0 +1,234 @@
+//! What can be asked for.
+//!
+//! Owns the commands, their options and their help. It never does anything but describe; [`super::values`] reads
+//! single values.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+
+use super::values::{bytes, duration, heap};
+
+/// Runs model-written TypeScript programs that call tools as typed functions.
+#[derive(Debug, Parser)]
+#[command(name = "isolane", version, long_version = long_version(), after_help = EXAMPLES, after_long_help = LONG_EXAMPLES)]
+pub(super) struct Cli {
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  isolane run -e 'return 1 + 1'
+  isolane run program.ts --root ~/project
+  isolane sdk
+  isolane call grep '{\"pattern\": \"TODO\"}'";
+
+const LONG_EXAMPLES: &str = "\
+Examples:
+  isolane run -e 'return 1 + 1'
+  isolane run program.ts --root ~/project
+  isolane sdk
+  isolane call grep '{\"pattern\": \"TODO\"}'
+
+Exit codes:
+  0  all went well
+  1  the program or the call failed
+  2  the command could not be carried out: usage, configuration, files
+
+Environment:
+  ISOLANE_LOG  what to log to standard error, for example `debug` or `isolane=trace`";
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run a program.
+    Run(RunArgs),
+    /// Print the SDK that programs are written against.
+    Sdk(SdkArgs),
+    /// List the tools.
+    Tools(ToolsArgs),
+    /// Call one tool, as a model would without a program.
+    Call(CallArgs),
+    /// Print the completions of a shell.
+    Completions(CompletionsArgs),
+}
+
+/// Which tools there are.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tools")]
+pub(super) struct DeploymentArgs {
+    /// Directory that the file tools see.
+    #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
+    pub(super) root: PathBuf,
+    /// Add the tools that change files, `write` and `edit`.
+    #[arg(long)]
+    pub(super) allow_write: bool,
+}
+
+/// What one run may use. Absent: the library's defaults.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub(super) struct LimitArgs {
+    /// Longest time from start to end, as `30s`, `500ms` or `1m30s` [default: 5m].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) timeout: Option<Duration>,
+    /// Longest time executing JavaScript; waiting for tools does not count [default: 10s].
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub(super) busy_timeout: Option<Duration>,
+    /// Most tool calls that run at the same time; 1 is strictly serial [default: 10].
+    #[arg(long, value_name = "N")]
+    pub(super) max_parallel: Option<NonZeroUsize>,
+    /// Most tool calls [default: 10000].
+    #[arg(long, value_name = "N")]
+    pub(super) max_calls: Option<u64>,
+    /// Most bytes of logs and result together, as `65536` or `64KiB` [default: 1MiB].
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub(super) max_output: Option<usize>,
+    /// Heap of the program, in MiB [default: 128].
+    #[arg(long, value_name = "N", value_parser = heap)]
+    pub(super) heap_mib: Option<usize>,
+}
+
+/// Run a program.
+///
+/// The program calls the tools as `await tools.NAME({...})`; `isolane sdk` prints their types. What it prints comes
+/// at once, then the value that it returns: text as it is, anything else as JSON. Notes and failures go to standard
+/// error. Control characters are shown as escapes, such as `\u{1b}`; `--json` keeps them.
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub(super) struct RunArgs {
+    /// File with the program, or `-` for standard input. Default: standard input, unless it is a terminal.
+    #[arg(value_name = "PROGRAM", conflicts_with = "code", value_hint = ValueHint::FilePath)]
+    pub(super) program: Option<PathBuf>,
+    /// The program itself.
+    #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
+    pub(super) code: Option<String>,
+    /// Print one JSON object, `{ok, logs, result, error, stats}`, and nothing else.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Append what happens to this file, one JSON event a line.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) events: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) deployment: DeploymentArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  isolane run -e 'return 1 + 1'
+  isolane run program.ts --root ~/project
+  isolane run - < program.ts
+  isolane run program.ts --json | jq .result
+  isolane run program.ts --events events.jsonl --max-parallel 4
+  isolane run rename.ts --allow-write";
+
+/// Print the SDK that programs are written against.
+#[derive(Debug, Args)]
+#[command(after_help = SDK_EXAMPLES)]
+pub(super) struct SdkArgs {
+    /// Language of the SDK.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) lang: Language,
+    /// Say on standard error how large it is.
+    #[arg(long)]
+    pub(super) stats: bool,
+    /// Print one JSON object, `{lang, text, names, stats}`, and nothing else.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) deployment: DeploymentArgs,
+}
+
+const SDK_EXAMPLES: &str = "\
+Examples:
+  isolane sdk > isolane.d.ts
+  isolane sdk --allow-write --stats
+  isolane sdk --json | jq .stats";
+
+/// A language of programs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Language {
+    /// TypeScript.
+    #[default]
+    #[value(alias = "typescript")]
+    Ts,
+}
+
+impl Language {
+    /// The name, as it is given and printed.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Ts => "ts",
+        }
+    }
+}
+
+/// List the tools: name, scheduling class, what it does.
+#[derive(Debug, Args)]
+#[command(after_help = TOOLS_EXAMPLES)]
+pub(super) struct ToolsArgs {
+    /// Print what a model is shown natively, as a JSON array: name, description, parameters.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) deployment: DeploymentArgs,
+}
+
+const TOOLS_EXAMPLES: &str = "\
+Examples:
+  isolane tools
+  isolane tools --allow-write
+  isolane tools --json | jq '.[].name'";
+
+/// Call one tool, as a model would without a program.
+///
+/// Prints what a model would read. A failure goes to standard error as `CODE: message`. Control characters are
+/// shown as escapes, such as `\u{1b}`; `--json` keeps them.
+#[derive(Debug, Args)]
+#[command(after_help = CALL_EXAMPLES)]
+pub(super) struct CallArgs {
+    /// Name of the tool; `isolane tools` lists them.
+    pub(super) tool: String,
+    /// Arguments as a JSON object, or `-` for standard input.
+    #[arg(value_name = "JSON", default_value = "{}")]
+    pub(super) arguments: String,
+    /// Print one JSON object, `{ok, value, content, error}`, and nothing else.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Append what happens to this file, one JSON event a line.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) events: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) deployment: DeploymentArgs,
+}
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  isolane call list
+  isolane call read '{\"file_path\": \"README.md\", \"limit\": 20}'
+  isolane call grep - --json < arguments.json";
+
+/// Print the completions of a shell.
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
+pub(super) struct CompletionsArgs {
+    /// The shell.
+    pub(super) shell: Shell,
+}
+
+const COMPLETIONS_EXAMPLES: &str = "\
+Examples:
+  isolane completions bash > ~/.local/share/bash-completion/completions/isolane
+  isolane completions fish > ~/.config/fish/completions/isolane.fish";
+
+/// The version with that of V8, which says what programs can use.
+fn long_version() -> &'static str {
+    static VERSION: OnceLock<String> = OnceLock::new();
+    VERSION.get_or_init(|| format!("{}\nV8 {}", env!("CARGO_PKG_VERSION"), isolane::engine::v8_version()))
+}

@@ -1,0 +1,54 @@
+//! The host that commands ask.
+//!
+//! Owns which tools there are and what a run may use. It never starts an engine by itself: listing tools or calling
+//! one needs none.
+
+use isolane::builtin::files::{FileToolOptions, Root, file_tools};
+use isolane::engine::InProcessRuntime;
+use isolane::host::{Host, HostBuilder};
+use isolane::limits::RunLimits;
+
+use super::args::{DeploymentArgs, LimitArgs};
+
+/// The file tools over their root, without an engine.
+pub(super) struct Deployment {
+    root: Root,
+    allow_write: bool,
+}
+
+impl Deployment {
+    /// Opens the root.
+    pub(super) fn open(args: &DeploymentArgs) -> anyhow::Result<Self> {
+        let root = Root::open(&args.root)?;
+        Ok(Self { root, allow_write: args.allow_write })
+    }
+
+    /// A host that can run programs.
+    pub(super) fn host_with(self, runtime: InProcessRuntime, limits: RunLimits) -> anyhow::Result<Host> {
+        Ok(self.builder()?.runtime(runtime).limits(limits).build()?)
+    }
+
+    /// A host that can call tools, not run programs.
+    pub(super) fn host(self) -> anyhow::Result<Host> {
+        Ok(self.builder()?.build()?)
+    }
+
+    fn builder(self) -> anyhow::Result<HostBuilder> {
+        let path = self.root.path().to_owned();
+        let options = FileToolOptions { allow_write: self.allow_write, ..FileToolOptions::default() };
+        Ok(Host::builder().tools(file_tools(self.root, options)?).working_root(path))
+    }
+}
+
+/// The defaults, changed by what was asked for.
+pub(super) fn limits(args: &LimitArgs) -> RunLimits {
+    let mut limits = RunLimits::default();
+    let LimitArgs { timeout, busy_timeout, max_parallel, max_calls, max_output, heap_mib } = args;
+    limits.wall = timeout.unwrap_or(limits.wall);
+    limits.busy = busy_timeout.unwrap_or(limits.busy);
+    limits.max_parallel_sub_calls = max_parallel.map_or(limits.max_parallel_sub_calls, Into::into);
+    limits.sub_calls = max_calls.unwrap_or(limits.sub_calls);
+    limits.output_bytes = max_output.unwrap_or(limits.output_bytes);
+    limits.heap_bytes = heap_mib.map_or(limits.heap_bytes, |mib| mib.saturating_mul(1024 * 1024));
+    limits
+}

@@ -1,0 +1,54 @@
+//! The ledger of one command.
+//!
+//! Owns the session's name and the file that events go to. Sessions are appended to the file, each with its own
+//! `seq`: a file may tell of many runs, and none is lost by the next one. It never fails a command in silence.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use isolane::clock::Clock;
+use isolane::host::{Host, Session, SessionOptions};
+use isolane::ids::SessionId;
+use isolane::ledger::{FsyncPolicy, JsonLinesStore, Ledger, LedgerOptions};
+
+use super::output::complain;
+
+/// How long an event may be in the system's hands alone. The end of the command syncs in any case.
+const SYNC_WITHIN: Duration = Duration::from_secs(1);
+
+/// A name that no other command on this machine has: the time and the process.
+pub(super) fn session_id(clock: &dyn Clock) -> SessionId {
+    SessionId::new(format!("cli-{}-{}", clock.now().0, std::process::id()))
+}
+
+/// Opens the file before anything else happens; nothing when no events were asked for.
+pub(super) fn open(
+    path: Option<&Path>,
+    session: &SessionId,
+    clock: &Arc<dyn Clock>,
+) -> anyhow::Result<Option<Ledger>> {
+    let Some(path) = path else { return Ok(None) };
+    let store = JsonLinesStore::open(path, FsyncPolicy::Interval(SYNC_WITHIN))?;
+    for warning in store.warnings() {
+        complain(&format!("warning: {warning}"));
+    }
+    let ledger = Ledger::new(session.clone(), Arc::clone(clock), Box::new(store), LedgerOptions::default())?;
+    Ok(Some(ledger))
+}
+
+/// Opens the command's one session.
+pub(super) fn session(host: &Host, id: SessionId, ledger: Option<Ledger>) -> Session {
+    let options = SessionOptions::new(id);
+    host.session(match ledger {
+        Some(ledger) => options.ledger(ledger),
+        None => options,
+    })
+}
+
+/// Waits until all events are in the file, for good.
+pub(super) async fn close(session: &Session) -> anyhow::Result<()> {
+    session.ledger().flush().await.context("events are missing from the file")
+}

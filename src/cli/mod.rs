@@ -1,0 +1,75 @@
+//! The command line (I-3, I-4).
+//!
+//! Owns the way from arguments to an exit code: 0 when all went well, 1 when a program or a call failed, 2 when the
+//! command could not be carried out. It holds no rule of Code Mode: it assembles a host, asks it, and shows what it
+//! says. Nothing that a program or a tool says reaches the terminal but through [`text::inert`] or as JSON.
+//!
+//! [`args`] says what can be asked for, one module per command does it; [`deployment`] and [`events`] assemble what
+//! they share, [`printer`], [`output`], [`progress`] and [`signals`] face the terminal.
+
+mod args;
+mod call;
+mod completions;
+mod deployment;
+mod events;
+mod failure;
+mod input;
+mod logging;
+mod output;
+mod printer;
+mod progress;
+mod report;
+mod run;
+mod sdk;
+mod signals;
+mod text;
+mod tools;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+use output::{StdoutError, complain};
+
+/// How a command that could be carried out ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    /// All went well.
+    Success,
+    /// The program, or the call, failed.
+    Failure,
+}
+
+/// Exit code of usage and configuration errors; clap uses the same.
+const UNUSABLE: u8 = 2;
+
+/// Parses the arguments, does what they ask for, and says how it went.
+pub(crate) fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way too. Whoever reads them may have seen enough and gone.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(UNUSABLE));
+        }
+    };
+    let ending = logging::start().and_then(|()| match cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Sdk(args) => sdk::sdk(&args),
+        Command::Tools(args) => tools::tools(&args),
+        Command::Call(args) => call::call(args),
+        Command::Completions(args) => completions::completions(&args),
+    });
+    match ending {
+        Ok(Ending::Success) => ExitCode::SUCCESS,
+        Ok(Ending::Failure) => ExitCode::FAILURE,
+        // The reader has all that it wanted.
+        Err(error) if error.downcast_ref().is_some_and(StdoutError::reader_is_gone) => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("error: {}", output::chain(&error)));
+            ExitCode::from(UNUSABLE)
+        }
+    }
+}

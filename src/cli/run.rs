@@ -1,0 +1,119 @@
+//! `isolane run` (I-3).
+//!
+//! Owns the order: everything that can be wrong with the command is found before anything runs, and the events are
+//! written before the command ends, however the program ended. It never words an outcome; [`report`] and
+//! [`failure`] do.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use tokio_util::sync::CancellationToken;
+
+use isolane::clock::SystemClock;
+use isolane::codemode::LogSink;
+use isolane::engine::{InProcessOptions, InProcessRuntime};
+use isolane::host::{Host, RunOptions, Session};
+use isolane::outcome::RunOutcome;
+
+use super::args::RunArgs;
+use super::deployment::{self, Deployment};
+use super::input::{Program, Source};
+use super::output::{StdoutError, complain};
+use super::printer::Printer;
+use super::progress::Progress;
+use super::text::inert;
+use super::{Ending, events, failure, report, signals};
+
+/// Runs a program.
+pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
+    let limits = deployment::limits(&args.limits);
+    let deployment = Deployment::open(&args.deployment)?;
+    let source = Source::find(args.code, args.program, limits.program_bytes)?;
+    let clock = SystemClock::shared();
+    let id = events::session_id(&*clock);
+    let ledger = events::open(args.events.as_deref(), &id, &clock)?;
+    // From here on the isolate is being made, beside all that follows.
+    let runtime = InProcessRuntime::new(&InProcessOptions { limits: limits.clone(), ..Default::default() });
+    let program = source.load(limits.program_bytes)?;
+    let host = deployment.host_with(runtime, limits)?;
+    let session = events::session(&host, id, ledger);
+    let command = Run { host, session, program, json: args.json };
+    block_on(command.run())?
+}
+
+/// Works a command to its end; what it leaves behind is not waited for.
+pub(super) fn block_on<T>(command: impl Future<Output = T>) -> anyhow::Result<T> {
+    // One thread: programs have one of their own, and tools that block are handed to others.
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let executor = executor.context("cannot start the runtime")?;
+    let ended = executor.block_on(command);
+    executor.shutdown_background();
+    Ok(ended)
+}
+
+struct Run {
+    host: Host,
+    session: Session,
+    program: Program,
+    json: bool,
+}
+
+impl Run {
+    async fn run(self) -> anyhow::Result<Ending> {
+        let cancel = CancellationToken::new();
+        signals::cancels(cancel.clone())?;
+        let progress = if self.json { None } else { Progress::on_terminal() };
+        if let Some(progress) = &progress {
+            self.host.pipeline().add_around(None, Arc::clone(progress) as _).keep();
+        }
+        let printer = Printer::start(progress.as_ref().map(|progress| progress.bar()), cancel.clone())?;
+        let options = RunOptions {
+            logs: (!self.json).then(|| Arc::clone(&printer) as Arc<dyn LogSink>),
+            cancel: Some(cancel.clone()),
+            ..RunOptions::default()
+        };
+        let outcome = self.session.run_with(self.program.text, options).await;
+        // Nothing runs any more: whoever interrupts now wants the process to end.
+        cancel.cancel();
+        let recorded = events::close(&self.session).await;
+        if let Some(progress) = progress {
+            progress.finish();
+        }
+        let printed = if self.json {
+            printer.print(&report::json(&outcome)?);
+            printer.finish().await
+        } else {
+            show(&printer, &outcome, &self.program.label).await
+        };
+        // One of two errors is the command's; the other must not be lost.
+        if let (Err(error), Err(_)) = (&printed, &recorded)
+            && !error.reader_is_gone()
+        {
+            complain(&format!("error: {error}"));
+        }
+        recorded?;
+        printed?;
+        Ok(if outcome.result.is_ok() { Ending::Success } else { Ending::Failure })
+    }
+}
+
+/// What people see: the result after the logs, then notes and failure.
+async fn show(printer: &Printer, outcome: &RunOutcome, label: &str) -> Result<(), StdoutError> {
+    if let Ok(Some(value)) = &outcome.result {
+        printer.print(&report::value(value));
+    }
+    printer.finish().await?;
+    let mut text = String::new();
+    if let Err(failure) = &outcome.result {
+        text.push_str(&failure::text(failure, &outcome.sub_calls, label));
+    }
+    for note in report::notes(outcome) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "note: {}", inert(&note));
+    }
+    if !text.is_empty() {
+        complain(&text);
+    }
+    Ok(())
+}

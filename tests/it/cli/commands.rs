@@ -1,0 +1,225 @@
+//! `isolane sdk`, `tools`, `call`, `completions`, help and versions.
+
+use serde_json::json;
+
+use super::Folder;
+
+/// I-4, SDK-2
+#[test]
+fn two_processes_print_the_same_sdk() {
+    let folder = Folder::new();
+    let [first, second] = [(); 2].map(|()| folder.isolane(&["sdk"]));
+    assert_eq!(first, second);
+    assert_eq!((first.code, first.stderr.as_str()), (Some(0), ""));
+    assert!(first.stdout.contains("declare const tools: {"), "{first}");
+}
+
+/// I-4
+#[test]
+fn the_size_of_the_sdk_is_told_apart_from_it() {
+    let folder = Folder::new();
+    let ended = folder.isolane(&["sdk", "--lang", "ts", "--stats"]);
+    assert_eq!(ended.stderr, format!("4 tools, {} bytes\n", ended.stdout.len()));
+    let report = folder.isolane(&["sdk", "--json", "--allow-write"]).json();
+    assert_eq!(report["names"], json!(["edit", "glob", "grep", "list", "read", "write"]));
+    let text = report["text"].as_str().unwrap();
+    assert_eq!(report["stats"], json!({"tools": 6, "bytes": text.len()}));
+    assert_eq!(report["lang"], "ts");
+}
+
+/// I-4
+#[test]
+fn tools_are_listed_with_their_class() {
+    insta::assert_snapshot!(Folder::new().isolane(&["tools", "--allow-write"]), @r"
+    exit: 0
+    stdout:
+    edit   exclusive     Replaces exact text in a file; `read` it first.
+    glob   parallel      Finds files by their path, sorted.
+    grep   parallel      Finds lines of text files that match a regular expression, sorted by path and line.
+    list   parallel      Lists a directory, sorted by path.
+    read   parallel      Reads a UTF-8 text file by lines.
+    write  exclusive     Writes a whole file: makes it, or replaces what it held.
+    stderr:
+    ");
+}
+
+/// I-4, T-1
+#[test]
+fn tools_as_json_are_what_a_model_is_shown() {
+    let listed = Folder::new().isolane(&["tools", "--json"]).json();
+    let first = &listed[0];
+    assert_eq!(first["name"], "glob");
+    let members: Vec<_> = first.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["name", "description", "parameters"]);
+    assert_eq!(first["parameters"]["type"], "object");
+    assert_eq!(listed.as_array().unwrap().len(), 4);
+}
+
+/// I-4
+#[test]
+fn a_call_prints_what_a_model_would_read() {
+    let folder = Folder::new();
+    folder.file("a.txt", "one\ntwo \u{1b}[1m\n");
+    insta::assert_snapshot!(folder.isolane(&["call", "read", r#"{"file_path": "a.txt"}"#]), @r"
+    exit: 0
+    stdout:
+         1	one
+         2	two \u{1b}[1m
+    stderr:
+    ");
+    insta::assert_snapshot!(folder.isolane(&["call", "list"]), @r"
+    exit: 0
+    stdout:
+    a.txt
+    stderr:
+    ");
+    let piped = folder.isolane_reading(&["call", "read", "-"], r#"{"file_path": "a.txt", "limit": 1}"#);
+    insta::assert_snapshot!(piped, @r"
+    exit: 0
+    stdout:
+         1	one
+    (lines 1 to 1 of 2)
+    stderr:
+    ");
+}
+
+/// I-4
+#[test]
+fn a_call_as_json_has_value_content_and_error() {
+    let folder = Folder::new();
+    folder.file("a.txt", "");
+    insta::assert_json_snapshot!(folder.isolane(&["call", "list", "--json"]).json(), @r#"
+    {
+      "ok": true,
+      "value": {
+        "entries": [
+          {
+            "path": "a.txt",
+            "kind": "file",
+            "size": 0
+          }
+        ],
+        "truncated": false
+      },
+      "content": [
+        {
+          "type": "text",
+          "text": "a.txt\n"
+        }
+      ],
+      "error": null
+    }
+    "#);
+    let failed = folder.isolane(&["call", "read", r#"{"file_path": "b"}"#, "--json"]);
+    assert_eq!(failed.code, Some(1));
+    insta::assert_json_snapshot!(failed.json(), @r#"
+    {
+      "ok": false,
+      "value": null,
+      "content": [
+        {
+          "type": "text",
+          "text": "no such file or directory: `b`; use `list` or `glob` to find it"
+        }
+      ],
+      "error": {
+        "code": "TOOL_FAILED",
+        "message": "no such file or directory: `b`; use `list` or `glob` to find it",
+        "details": {
+          "kind": "not_found",
+          "path": "b",
+          "missing": "b"
+        }
+      }
+    }
+    "#);
+}
+
+/// I-4, P-16
+#[test]
+fn a_call_that_fails_names_its_code() {
+    let folder = Folder::new();
+    insta::assert_snapshot!(folder.isolane(&["call", "nope"]), @r"
+    exit: 1
+    stdout:
+    stderr:
+    UNKNOWN_TOOL: there is no tool `nope`
+    ");
+    insta::assert_snapshot!(folder.isolane(&["call", "read", "{}"]), @r"
+    exit: 1
+    stdout:
+    stderr:
+    TOOL_ARGS_INVALID: arguments of `read`: required property `file_path` is missing
+    ");
+}
+
+/// I-4
+#[test]
+fn arguments_that_are_not_json_are_a_usage_error() {
+    let folder = Folder::new();
+    insta::assert_snapshot!(folder.isolane(&["call", "read", "file.txt"]), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: the arguments are not JSON: expected ident at line 1 column 2
+    ");
+    let large = format!("\"{}\"", "x".repeat(1024 * 1024));
+    insta::assert_snapshot!(folder.isolane_reading(&["call", "read", "-"], large), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: the arguments take more than 1048576 bytes, which no call may carry
+    ");
+}
+
+/// I-4
+#[test]
+fn every_command_has_help_with_examples() {
+    let folder = Folder::new();
+    for command in ["run", "sdk", "tools", "call", "completions"] {
+        let ended = folder.isolane(&[command, "--help"]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+        let examples = ended.stdout.split("\nExamples:\n").nth(1).unwrap();
+        assert!(examples.starts_with(&format!("  isolane {command}")), "{ended}");
+    }
+    let all = folder.isolane(&["--help"]);
+    assert!(all.stdout.contains("Exit codes:\n  0  all went well\n"), "{all}");
+}
+
+/// I-4
+#[test]
+fn a_missing_command_is_a_usage_error() {
+    let ended = Folder::new().isolane(&[]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+    assert!(ended.stderr.contains("Usage: isolane <COMMAND>"), "{ended}");
+}
+
+/// I-4
+#[test]
+fn the_long_version_has_that_of_the_engine() {
+    let folder = Folder::new();
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(folder.isolane(&["-V"]).stdout, format!("isolane {version}\n"));
+    let expected = format!("isolane {version}\nV8 {}\n", isolane::engine::v8_version());
+    assert_eq!(folder.isolane(&["--version"]).stdout, expected);
+}
+
+/// I-4
+#[test]
+fn shells_complete_the_commands() {
+    for shell in ["bash", "fish", "zsh"] {
+        let script = Folder::new().isolane(&["completions", shell]);
+        assert_eq!((script.code, script.stderr.as_str()), (Some(0), ""));
+        assert!(script.stdout.contains("busy-timeout"));
+    }
+}
+
+/// I-4
+#[test]
+fn diagnostics_are_logged_only_on_demand() {
+    let folder = Folder::new();
+    let mut command = folder.command(&["tools"]);
+    let ended = super::Ended::new(&command.env("ISOLANE_LOG", "isolane=loud").output().unwrap());
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+    assert!(ended.stderr.starts_with("error: ISOLANE_LOG is neither a level"), "{ended}");
+}

@@ -1,0 +1,137 @@
+//! `--events`: the ledger of a command in a file.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::Folder;
+
+fn events(folder: &Folder) -> Vec<Value> {
+    folder.text("events.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["kind"].as_str().unwrap()).collect()
+}
+
+/// I-3, L-1, L-2
+#[test]
+fn every_call_has_one_start_and_one_end_and_no_number_is_missing() {
+    let folder = Folder::new();
+    let code = "await Promise.all(Array.from({length: 40}, (_, i) => \
+        i % 2 ? tools.list() : tools.read({file_path: 'nope'}).catch(() => 0))); return 1";
+    let ended = folder.isolane(&["run", "-e", code, "--events", "events.jsonl"]);
+    assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "1\n", ""));
+    let events = events(&folder);
+    let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, (1..=82).collect::<Vec<_>>());
+    let mut calls: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for event in &events[1..81] {
+        calls
+            .entry(event["data"]["call"].as_str().unwrap().to_owned())
+            .or_default()
+            .push(event["kind"].as_str().unwrap());
+    }
+    let expected: BTreeMap<_, _> = (1..=40)
+        .map(|n| (format!("call-1:code:{n}"), vec!["tool/code-dispatch-start", "tool/code-dispatch"]))
+        .collect();
+    assert_eq!(calls, expected);
+    assert_eq!((&events[0]["kind"], &events[81]["kind"]), (&json!("run/start"), &json!("run/end")));
+}
+
+/// I-3, L-5
+#[test]
+fn a_run_that_fails_has_its_events_too() {
+    let folder = Folder::new();
+    let loops = ["run", "-e", "await tools.list(); while (true) {}", "--busy-timeout", "100ms"];
+    let ended = folder.isolane(&[&loops[..], &["--events", "events.jsonl"]].concat());
+    assert_eq!(ended.code, Some(1));
+    let events = events(&folder);
+    assert_eq!(kinds(&events), ["run/start", "tool/code-dispatch-start", "tool/code-dispatch", "run/end"]);
+    assert_eq!(events[3]["data"]["failure"]["kind"], "busy-timeout");
+}
+
+/// I-3, L-7
+#[test]
+fn a_second_run_is_appended_as_a_session_of_its_own() {
+    let folder = Folder::new();
+    for _ in 0..2 {
+        assert_eq!(folder.isolane(&["run", "-e", "return 1", "--events", "events.jsonl"]).code, Some(0));
+    }
+    let events = events(&folder);
+    assert_eq!(kinds(&events), ["run/start", "run/end", "run/start", "run/end"]);
+    let seqs: Vec<_> = events.iter().map(|event| event["seq"].as_u64().unwrap()).collect();
+    assert_eq!(seqs, [1, 2, 1, 2]);
+    assert_eq!(events[0]["session"], events[1]["session"]);
+    assert_ne!(events[1]["session"], events[2]["session"]);
+}
+
+/// I-4, L-1
+#[test]
+fn a_call_is_recorded_like_that_of_a_model() {
+    let folder = Folder::new();
+    assert_eq!(folder.isolane(&["call", "list", "--events", "events.jsonl"]).code, Some(0));
+    assert_eq!(kinds(&events(&folder)), ["tool/call", "tool/result"]);
+}
+
+/// I-3, L-7
+#[test]
+fn a_file_that_cannot_be_a_ledger_stops_the_command_before_anything_runs() {
+    let folder = Folder::new();
+    folder.file("notes.txt", "not events\n");
+    let run = |events| {
+        let code = "await tools.write({file_path: 'ran', content: ''})";
+        let ended = folder.isolane(&["run", "-e", code, "--allow-write", "--events", events]);
+        assert!(!folder.path().join("ran").exists());
+        ended
+    };
+    insta::assert_snapshot!(run("."), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: the ledger . is not a regular file; choose a path of a file
+    ");
+    insta::assert_snapshot!(run("nope/events.jsonl"), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: cannot open the ledger nope/events.jsonl: No such file or directory (os error 2)
+    ");
+    let malformed = run("notes.txt");
+    assert_eq!((malformed.code, malformed.stdout.as_str()), (Some(2), ""));
+    assert!(malformed.stderr.starts_with("error: line 1 of the ledger notes.txt (byte 0) is not an event: "));
+    assert_eq!(folder.text("notes.txt"), "not events\n");
+}
+
+/// I-3, L-7
+#[test]
+fn events_that_cannot_be_written_fail_the_command_but_not_the_program() {
+    let folder = Folder::new();
+    // More than the file may hold: the shell's limit counts blocks of 1024 bytes or less.
+    let code = "for (let i = 0; i < 300; i++) await tools.list(); return 'done'";
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" run -e \"$1\" --events events.jsonl"]);
+    shell.arg(env!("CARGO_BIN_EXE_isolane")).arg(code).current_dir(folder.path()).env_clear();
+    let ended = super::Ended::new(&shell.output().unwrap());
+    insta::assert_snapshot!(ended, @r"
+    exit: 2
+    stdout:
+    done
+    stderr:
+    error: events are missing from the file: cannot append to the ledger events.jsonl: File too large (os error 27)
+    ");
+}
+
+/// I-3, L-7
+#[test]
+fn a_torn_line_is_told_of() {
+    let folder = Folder::new();
+    folder.file("events.jsonl", "{\"v\":1,");
+    insta::assert_snapshot!(folder.isolane(&["run", "-e", "return 1", "--events", "events.jsonl"]), @r"
+    exit: 0
+    stdout:
+    1
+    stderr:
+    warning: the last line of the ledger events.jsonl (byte 0) is incomplete; its 7 bytes were dropped
+    ");
+}
