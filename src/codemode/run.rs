@@ -246,6 +246,7 @@ fn assemble(program: &PreparedProgram, report: RunReport) -> RunOutcome {
         started,
         failed,
         peak_parallel,
+        peak_in_flight,
     } = lane;
     let stats = RunStats {
         wall_ms: 0,
@@ -253,6 +254,7 @@ fn assemble(program: &PreparedProgram, report: RunReport) -> RunOutcome {
         sub_calls: started,
         failed_sub_calls: failed,
         peak_parallel,
+        peak_in_flight,
     };
     RunOutcome { result, logs, notes, sub_calls, blocks, deferred, concludes_turn, stats }
 }

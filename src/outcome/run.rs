@@ -140,6 +140,8 @@ pub struct RunStats {
     pub failed_sub_calls: u64,
     /// Most sub-call bodies that ran at the same time.
     pub peak_parallel: u64,
+    /// Most sub-calls that were submitted and had no outcome yet.
+    pub peak_in_flight: u64,
 }
 
 impl RunStats {

@@ -109,7 +109,9 @@ impl LaneDriver {
             tokio::task::consume_budget().await;
         }
         self.wind_down().await;
-        std::mem::take(&mut self.records).into_report(&self.handle.take_delivered())
+        let mut report = std::mem::take(&mut self.records).into_report(&self.handle.take_delivered());
+        report.peak_in_flight = self.handle.peak_in_flight();
+        report
     }
 
     /// What is at rest is committed before anything is launched: a launch may wait for somebody's approval.

@@ -28,6 +28,8 @@ pub struct LaneReport {
     pub failed: u64,
     /// Most bodies that ran at the same time.
     pub peak_parallel: u64,
+    /// Most calls that were submitted and not yet delivered.
+    pub peak_in_flight: u64,
 }
 
 /// Blocks that a lane keeps for the model: far more than are forwarded by default, and few enough to bound memory.

@@ -98,6 +98,7 @@ struct State {
     /// For each submitted call, whether the program has its outcome.
     delivered: Vec<bool>,
     delivered_count: u64,
+    peak_in_flight: u64,
     ending: Option<Ending>,
 }
 
@@ -151,6 +152,7 @@ impl LaneHandle {
             }
             state.delivered.push(false);
             let n = state.submitted();
+            state.peak_in_flight = state.peak_in_flight.max(n - state.delivered_count);
             state.queue.push_back(Queued { n, tool, args, too_deep });
             n
         };
@@ -191,6 +193,11 @@ impl LaneHandle {
     pub fn outstanding(&self) -> u64 {
         let state = self.lock();
         state.submitted() - state.delivered_count
+    }
+
+    /// Most sub-calls that had no outcome at the same time.
+    pub(super) fn peak_in_flight(&self) -> u64 {
+        self.lock().peak_in_flight
     }
 
     /// Sub-calls that were submitted.

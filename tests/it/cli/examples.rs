@@ -59,7 +59,7 @@ fn markers_are_counted_as_grep_does_with_hundreds_of_calls_in_flight() {
             "folders": lines(&folder, &format!("{files} | sed 's,/[^/]*$,,' | sort -u | wc -l")),
         }),
     );
-    assert!(report["stats"]["peak_parallel"].as_u64().unwrap() >= 200, "{}", report["stats"]);
+    assert!(report["stats"]["peak_in_flight"].as_u64().unwrap() >= 200, "{}", report["stats"]);
     // The table does not depend on the order in which calls end.
     let serial = folder.isolane(&["run", &program, "--json", "--max-parallel", "1"]).json();
     assert_eq!(serial["logs"], report["logs"]);

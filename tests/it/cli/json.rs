@@ -37,6 +37,7 @@ fn a_success_has_five_members() {
         "sub_calls": 1,
         "failed_sub_calls": 0,
         "peak_parallel": 1,
+        "peak_in_flight": 1,
         "notes": []
       }
     }
@@ -87,6 +88,7 @@ fn a_failure_has_its_place_logs_and_calls() {
         "sub_calls": 1,
         "failed_sub_calls": 1,
         "peak_parallel": 1,
+        "peak_in_flight": 1,
         "notes": []
       }
     }
@@ -117,6 +119,7 @@ fn a_failure_without_a_place_has_the_same_members() {
         "sub_calls": 0,
         "failed_sub_calls": 0,
         "peak_parallel": 0,
+        "peak_in_flight": 0,
         "notes": []
       }
     }

@@ -53,15 +53,12 @@ fn a_program_that_says_nothing_is_told_of_on_standard_error() {
 /// I-3, CM-6
 #[test]
 fn notes_go_to_standard_error() {
-    insta::assert_snapshot!(Folder::new().eval("await tools.list()"), @r#"
+    insta::assert_snapshot!(Folder::new().eval("await tools.list()"), @r"
     exit: 0
     stdout:
-    {
-      "entries": [],
-      "truncated": false
-    }
     stderr:
-    "#);
+    note: 1 tool call ran and its value was dropped, because nothing was printed or returned. Print with console.log(...) or `return` what you need
+    ");
 }
 
 /// I-3, CM-23
