@@ -6,8 +6,6 @@
 #![cfg_attr(
     feature = "engine",
     expect(
-        clippy::expect_used,
-        clippy::panic,
         clippy::print_stderr,
         clippy::exit,
         reason = "a build script speaks to cargo by printing, and stops the build by failing"
