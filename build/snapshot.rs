@@ -3,6 +3,14 @@
 //! Owns the form of the snapshot: the natives by their place in the manifest, then the files by their number. It
 //! must run nothing but `runtime-js/`. The engine reads what it writes.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::exit,
+    reason = "a build that cannot be finished ends with its message"
+)]
+
 use std::path::{Path, PathBuf};
 
 use v8::MapFnTo;

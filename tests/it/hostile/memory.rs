@@ -214,7 +214,8 @@ async fn sources_that_are_too_deep_or_too_long_are_refused_before_they_run() {
     let line = format!("const text = '{}'; return text.length", "x".repeat(90_000));
     assert_eq!(said(&host.run(&line).await), "value 90000");
     let functions: Vec<_> = (0..2_000).map(|n| format!("function f{n}() {{ return {n} }}")).collect();
-    assert_eq!(said(&host.run(&format!("{}\nreturn f1999()", functions.join("\n"))).await), "value 1999");
+    let functions = functions.join("\n");
+    assert_eq!(said(&host.run(&format!("{functions}return f1999()")).await), "value 1999");
     let template = format!("return `{}`.length", "${1}".repeat(4_000));
     assert_eq!(said(&host.run(&template).await), "value 4000");
     assert_eq!(said(&host.run("return 1").await), "value 1");
