@@ -69,6 +69,13 @@ struct Shared {
     ledgers: Arc<Ledgers>,
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The tool holds the runner, the runner the pipeline, and the pipeline the registry that holds the tool.
+        self.pipeline.registry().clear_run_code();
+    }
+}
+
 /// The ledgers of open sessions, for `run_code`.
 #[derive(Debug, Default)]
 struct Ledgers {

@@ -60,6 +60,10 @@ impl Layers {
         self.run_code = Some(Arc::new(RegisteredTool { id, tool }));
     }
 
+    pub(super) fn clear_run_code(&mut self) {
+        self.run_code = None;
+    }
+
     pub(super) fn register(&mut self, target: &Target, tool: Tool) -> Result<u64, RegistryError> {
         let name = tool.definition().name().clone();
         check_name(name.as_str())?;

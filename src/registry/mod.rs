@@ -81,6 +81,16 @@ impl Registry {
         debug_assert!(changed.is_ok(), "setting run_code cannot fail");
     }
 
+    /// Takes the `run_code` tool out again, with every view that holds it.
+    pub(crate) fn clear_run_code(&self) {
+        let changed = self.change(Notify::Yes, |layers| {
+            layers.clear_run_code();
+            Ok(())
+        });
+        debug_assert!(changed.is_ok(), "clearing run_code cannot fail");
+        self.shared.views.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Registers a tool. Dropping the disposer takes it back.
     pub fn register(&self, target: &Target, tool: Tool) -> Result<Disposer, RegistryError> {
         let id = self.change(Notify::Yes, |layers| layers.register(target, tool))?;

@@ -224,7 +224,8 @@ async fn case_12_habits_of_other_systems_are_answered() {
     for (program, nearest) in [
         ("import fs from \"node:fs\"", "tools.read"),
         ("await fs.readFile(\"x\")", "tools.read"),
-        ("await functions.write({})", "await tools."),
+        ("const fs = require(\"fs\")", "tools.read"),
+        ("await functions.write({})", "await tools.write({"),
     ] {
         let failure = host.run(program).await.result.unwrap_err();
         assert!(failure.message.contains(nearest), "{program}: {failure}");

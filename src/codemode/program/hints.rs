@@ -14,7 +14,7 @@ pub struct ToolHints<'a> {
 }
 
 /// The globals that the messages name; the whole list is in the documentation of `run_code` (CM-9).
-pub(super) const GLOBALS: &str = "`tools`, `console`, `print`, `state`, `URL`, `crypto`, `TextEncoder`, \
+pub(super) const GLOBALS: &str = "`tools`, `console`, `print`, `URL`, `crypto`, `TextEncoder`, \
                                   `structuredClone`, `setTimeout` and the ECMAScript standard library";
 
 /// A kind of power that programs of other systems take from modules and globals.
@@ -110,8 +110,9 @@ pub(super) fn instead_of_module(specifier: &str, hints: &ToolHints<'_>) -> Strin
 
 /// What to say about a global that a program used and that does not exist (for a `ReferenceError`).
 ///
+/// `follows` is the text right behind the name, from which the member or the module that was meant can be read.
 /// `None` when nothing better than the engine's own message is known.
-pub fn explain_missing_global(name: &str, hints: &ToolHints<'_>) -> Option<String> {
+pub fn explain_missing_global(name: &str, follows: &str, hints: &ToolHints<'_>) -> Option<String> {
     if let Some(tool) = hints.names.iter().find(|tool| **tool == name) {
         let reference = reference(tool);
         return Some(format!("`{name}` is a tool: call `await {reference}({{...}})`"));
@@ -127,18 +128,21 @@ pub fn explain_missing_global(name: &str, hints: &ToolHints<'_>) -> Option<Strin
         "fetch" | "axios" | "http" | "https" | "XMLHttpRequest" | "WebSocket" | "requests" | "curl" => {
             powered(Power::Network)
         }
+        "require" if let Some(module) = first_text(follows) => instead(&instead_of_module(module, hints)),
         "require" | "module" | "exports" | "importScripts" => {
             instead(&format!("there are no modules: what a program can do is {GLOBALS}"))
         }
         "functions" | "tool" | "multi_tool_use" | "mcp" => {
-            instead(&format!("tools are called as `await {}({{...}})`", first_reference(hints)))
+            let meant = member(follows).and_then(|member| nearest(member, hints.names.iter().copied()));
+            let example = meant.map_or_else(|| first_reference(hints), reference);
+            instead(&format!("tools are called as `await {example}({{...}})`"))
         }
         "process" => instead(
             "there is no environment, no arguments and no exit: `return` a value, print with `console.log`",
         ),
         "Buffer" => instead("use `Uint8Array`, `TextEncoder`, `TextDecoder`, `atob` and `btoa`"),
         "window" | "document" | "navigator" | "localStorage" | "sessionStorage" | "location" => {
-            instead("there is no browser: `state` keeps JSON values between runs, `tools` does the rest")
+            instead("there is no browser: `tools` has all that a program can reach")
         }
         "global" | "self" => instead("the global object is `globalThis`"),
         "WebAssembly" | "SharedArrayBuffer" | "Atomics" | "eval" | "Worker" => {
@@ -164,6 +168,20 @@ pub fn explain_missing_global(name: &str, hints: &ToolHints<'_>) -> Option<Strin
             ))
         }
     }
+}
+
+/// The text in `("text")`.
+fn first_text(follows: &str) -> Option<&str> {
+    let inside = follows.trim_start().strip_prefix('(')?.trim_start();
+    let quote = inside.chars().next().filter(|first| matches!(first, '"' | '\'' | '`'))?;
+    inside.get(1..)?.split_once(quote).map(|(text, _)| text)
+}
+
+/// The name in `.name`.
+fn member(follows: &str) -> Option<&str> {
+    let name = follows.trim_start().strip_prefix('.')?;
+    let end = name.find(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '$');
+    name.get(..end.unwrap_or(name.len())).filter(|name| !name.is_empty())
 }
 
 /// The first visible tool as an example, or a stand-in.
@@ -194,10 +212,24 @@ mod tests {
         assert_eq!(near(""), None);
     }
 
+    /// CM-8, CM-32
+    #[test]
+    fn what_follows_a_missing_global_says_what_was_meant() {
+        assert_eq!(
+            explain_missing_global("require", " ('node:fs').readFileSync", &HINTS).unwrap(),
+            format!("`require` does not exist in a program; {}", instead_of_module("fs", &HINTS))
+        );
+        assert_eq!(
+            explain_missing_global("functions", ".wirte({})", &HINTS).unwrap(),
+            "`functions` does not exist in a program; tools are called as `await tools.write({...})`"
+        );
+        assert!(explain_missing_global("functions", "", &HINTS).unwrap().contains("await tools.read("));
+    }
+
     /// CM-8
     #[test]
     fn missing_globals_are_explained() {
-        let explain = |name| explain_missing_global(name, &HINTS).unwrap();
+        let explain = |name| explain_missing_global(name, "", &HINTS).unwrap();
         assert_eq!(explain("read"), "`read` is a tool: call `await tools.read({...})`");
         assert_eq!(explain("my-tool"), "`my-tool` is a tool: call `await tools[\"my-tool\"]({...})`");
         assert_eq!(
@@ -217,6 +249,6 @@ mod tests {
             explain("wriet"),
             "`wriet` does not exist in a program; did you mean the tool `tools.write`? Call `await tools.write({...})`"
         );
-        assert_eq!(explain_missing_global("somethingElse", &HINTS), None);
+        assert_eq!(explain_missing_global("somethingElse", "", &HINTS), None);
     }
 }

@@ -110,7 +110,7 @@ pub fn prepare(
         return Err(whole(
             ProgramErrorKind::TooLarge,
             format!(
-                "the program has {} bytes, the limit is {}; pass large data through tools or `state`, not in the text",
+                "the program has {} bytes, the limit is {}; pass large data through tools, not in the text",
                 source.len(),
                 limits.max_bytes
             ),
@@ -237,6 +237,13 @@ impl PreparedProgram {
     /// text as written, the likeliest first. Incomplete beyond a few dozen.
     pub fn waits(&self) -> &[Position] {
         &self.inner.built.waits
+    }
+
+    /// The text from a place to the end of its line; empty for a place that is not there.
+    pub fn rest_of_line(&self, position: Position) -> &str {
+        let text = without_mark(&self.inner.written);
+        let rest = Lines::new(text).offset(text, position).and_then(|offset| text.get(offset..));
+        rest.and_then(|rest| rest.lines().next()).unwrap_or_default()
     }
 
     /// What was done to find the program, one line each; empty in the usual case.

@@ -46,7 +46,10 @@ pub(super) fn exception(
     };
     if let Some(missing) = missing {
         let names: Vec<_> = bindings.names().iter().map(ToolName::as_str).collect();
-        if let Some(hint) = explain_missing_global(&missing, &ToolHints { names: &names }) {
+        let rest = first_position(&stack).map(|position| program.rest_of_line(position)).unwrap_or_default();
+        // V8 may name the start of the statement instead of the name itself.
+        let follows = rest.split_once(missing.as_str()).map(|(_, follows)| follows).unwrap_or_default();
+        if let Some(hint) = explain_missing_global(&missing, follows, &ToolHints { names: &names }) {
             text.push_str(". ");
             text.push_str(&hint);
         }

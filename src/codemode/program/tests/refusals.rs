@@ -183,7 +183,7 @@ fn limits_are_named() {
     assert_eq!(error.kind, TooLarge);
     assert_eq!(
         error.message,
-        "the program has 14 bytes, the limit is 10; pass large data through tools or `state`, not in the text"
+        "the program has 14 bytes, the limit is 10; pass large data through tools, not in the text"
     );
     let limits = ProgramLimits { max_bytes: 100, max_nesting: 4 };
     assert!(prepare("f([{a: (1)}])", &limits, &HINTS).is_ok());
