@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use super::values::{bytes, duration, heap};
+use super::values::{at_least_one, bytes, duration, heap};
 
 /// Runs model-written TypeScript programs that call tools as typed functions.
 #[derive(Debug, Parser)]
@@ -80,7 +80,7 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub(super) busy_timeout: Option<Duration>,
     /// Most tool calls that run at the same time; 1 is strictly serial [default: 10].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(super) max_parallel: Option<NonZeroUsize>,
     /// Most tool calls [default: 10000].
     #[arg(long, value_name = "N")]

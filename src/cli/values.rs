@@ -2,6 +2,7 @@
 //!
 //! Owns how times and sizes are written. It never decides what a value is for; a message says how to write it.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 /// The smallest heap that V8 starts in, in MiB.
@@ -80,6 +81,11 @@ pub(super) fn heap(text: &str) -> Result<usize, String> {
     } else {
         Err(format!("a heap has {MIN_HEAP_MIB} to {MAX_HEAP_MIB} MiB"))
     }
+}
+
+/// Reads a whole number that is not 0.
+pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+    text.trim().parse().map_err(|_| "write a whole number, at least 1".to_owned())
 }
 
 fn split_where(text: &str, ends: impl Fn(char) -> bool) -> (&str, &str) {

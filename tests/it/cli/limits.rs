@@ -83,7 +83,7 @@ fn times_and_sizes_are_written_with_units() {
     error: invalid value '1.5MiB' for '--max-output <SIZE>': write a number of bytes, as 65536, or with a unit, as 64KiB or 1MiB
     error: invalid value '99999999999GiB' for '--max-output <SIZE>': the size is too large
     error: invalid value '1' for '--heap-mib <N>': a heap has 8 to 65536 MiB
-    error: invalid value '0' for '--max-parallel <N>': number would be zero for non-zero type
+    error: invalid value '0' for '--max-parallel <N>': write a whole number, at least 1
     error: unexpected argument '-1' found
     ");
 }
