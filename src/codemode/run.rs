@@ -110,7 +110,7 @@ impl ProgramRunner {
         };
         let start = run.ledger.reserve().await.record_with(start, []);
         let mut outcome = match self.prepare(&run).await {
-            Err(failure) => failed_before_start(failure),
+            Err(failure) => RunOutcome::failed(failure),
             Ok((program, bindings)) => self.execute(&run, program, bindings).await,
         };
         outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
@@ -218,19 +218,6 @@ fn syntax_failure(error: ProgramError) -> RunFailure {
         column: error.position.map(|position| position.column),
         frame: error.frame,
         stack: None,
-    }
-}
-
-fn failed_before_start(failure: RunFailure) -> RunOutcome {
-    RunOutcome {
-        result: Err(failure),
-        logs: Vec::new(),
-        notes: Vec::new(),
-        sub_calls: Vec::new(),
-        blocks: Vec::new(),
-        deferred: Vec::new(),
-        concludes_turn: false,
-        stats: RunStats::default(),
     }
 }
 

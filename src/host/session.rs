@@ -14,7 +14,7 @@ use crate::host::Host;
 use crate::ids::{CallId, ScopeId, SessionId};
 use crate::ledger::{Ledger, ToolCall, ToolResult};
 use crate::limits::RunLimits;
-use crate::outcome::{CallResult, RunFailure, RunFailureKind, RunOutcome, RunStats};
+use crate::outcome::{CallResult, RunFailure, RunFailureKind, RunOutcome};
 use crate::pipeline::CallRequest;
 use crate::registry::{RegistryError, RegistryView};
 use crate::tool::ProgressSink;
@@ -187,14 +187,5 @@ fn without_runtime() -> RunOutcome {
         RunFailureKind::EngineExit,
         "this host has no runtime for programs; give it one with `HostBuilder::runtime`",
     );
-    RunOutcome {
-        result: Err(failure),
-        logs: Vec::new(),
-        notes: Vec::new(),
-        sub_calls: Vec::new(),
-        blocks: Vec::new(),
-        deferred: Vec::new(),
-        concludes_turn: false,
-        stats: RunStats::default(),
-    }
+    RunOutcome::failed(failure)
 }

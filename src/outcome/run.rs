@@ -173,6 +173,22 @@ pub struct RunOutcome {
     pub stats: RunStats,
 }
 
+impl RunOutcome {
+    /// The outcome of a run that failed before its program began.
+    pub fn failed(failure: RunFailure) -> Self {
+        Self {
+            result: Err(failure),
+            logs: Vec::new(),
+            notes: Vec::new(),
+            sub_calls: Vec::new(),
+            blocks: Vec::new(),
+            deferred: Vec::new(),
+            concludes_turn: false,
+            stats: RunStats::default(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
