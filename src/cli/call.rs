@@ -24,7 +24,7 @@ pub(super) fn call(args: CallArgs) -> anyhow::Result<Ending> {
     let arguments = input::arguments(args.arguments)?;
     let clock = SystemClock::shared();
     let id = events::session_id(&*clock);
-    let ledger = events::open(args.events.as_deref(), &id, &clock)?;
+    let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
     let session = events::session(&deployment.host()?, id, ledger);
     let (result, recorded) = block_on(make(session, &args.tool, arguments))?;
     let result = result?;

@@ -3,6 +3,8 @@
 //! Owns which tools there are and what a run may use. It never starts an engine by itself: listing tools or calling
 //! one needs none.
 
+use std::path::Path;
+
 use isolane::builtin::files::{FileToolOptions, Root, file_tools};
 use isolane::engine::InProcessRuntime;
 use isolane::host::{Host, HostBuilder};
@@ -21,6 +23,11 @@ impl Deployment {
     pub(super) fn open(args: &DeploymentArgs) -> anyhow::Result<Self> {
         let root = Root::open(&args.root)?;
         Ok(Self { root, allow_write: args.allow_write })
+    }
+
+    /// The folder that programs may write to; nothing when they may not write.
+    pub(super) fn writable_root(&self) -> Option<&Path> {
+        self.allow_write.then(|| self.root.path())
     }
 
     /// A host that can run programs.

@@ -3,7 +3,7 @@
 //! Owns the session's name and the file that events go to. Sessions are appended to the file, each with its own
 //! `seq`: a file may tell of many runs, and none is lost by the next one. It never fails a command in silence.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use isolane::host::{Host, Session, SessionOptions};
 use isolane::ids::SessionId;
 use isolane::ledger::{FsyncPolicy, JsonLinesStore, Ledger, LedgerOptions};
 
+use super::deployment::Deployment;
 use super::output::complain;
 
 /// How long an event may be in the system's hands alone. The end of the command syncs in any case.
@@ -27,16 +28,35 @@ pub(super) fn session_id(clock: &dyn Clock) -> SessionId {
 /// Opens the file before anything else happens; nothing when no events were asked for.
 pub(super) fn open(
     path: Option<&Path>,
+    deployment: &Deployment,
     session: &SessionId,
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<Option<Ledger>> {
     let Some(path) = path else { return Ok(None) };
+    // What a program can write must not be what tells of it.
+    if !path.is_dir()
+        && let Some(writable) = deployment.writable_root()
+        && let Some(folder) = folder_of(path)
+        && folder.starts_with(std::path::absolute(writable)?.canonicalize()?)
+    {
+        anyhow::bail!(
+            "the events file {} lies in the folder that --allow-write opens to the program; name one outside of it",
+            path.display()
+        );
+    }
     let store = JsonLinesStore::open(path, FsyncPolicy::Interval(SYNC_WITHIN))?;
     for warning in store.warnings() {
         complain(&format!("warning: {warning}"));
     }
     let ledger = Ledger::new(session.clone(), Arc::clone(clock), Box::new(store), LedgerOptions::default())?;
     Ok(Some(ledger))
+}
+
+/// The folder of a file that may not be there yet; nothing when the folder is not.
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    let whole = std::path::absolute(path).ok()?;
+    // A link leads to where the file really is.
+    whole.canonicalize().ok().or_else(|| whole.parent()?.canonicalize().ok())
 }
 
 /// Opens the command's one session.

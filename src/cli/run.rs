@@ -32,7 +32,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     let source = Source::find(args.code, args.program, limits.program_bytes)?;
     let clock = SystemClock::shared();
     let id = events::session_id(&*clock);
-    let ledger = events::open(args.events.as_deref(), &id, &clock)?;
+    let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
     // From here on the isolate is being made, beside all that follows.
     let runtime = InProcessRuntime::new(&InProcessOptions { limits: limits.clone(), ..Default::default() });
     let program = source.load(limits.program_bytes)?;

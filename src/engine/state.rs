@@ -176,6 +176,10 @@ impl Timers {
         }
     }
 
+    pub(super) fn waiting(&self) -> usize {
+        self.by_id.len()
+    }
+
     pub(super) fn next_due(&self) -> Option<Duration> {
         self.due.first().map(|(due, _)| *due)
     }

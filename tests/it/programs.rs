@@ -53,3 +53,10 @@ async fn timers_and_calls_keep_a_program_alive() {
     let program = "await new Promise((done) => setTimeout(done, 5)); return await tools.slow({ ms: 5 })";
     assert_eq!(said(&Host::new().run(program).await), "value 5");
 }
+
+/// T5, CM-21
+#[tokio::test]
+async fn a_timer_that_is_left_is_told_of() {
+    let outcome = Host::new().run("setTimeout(() => console.log('late'), 10); return 1").await;
+    insta::assert_snapshot!(outcome.notes.join("\n"), @"1 timer was still waiting when the program ended, and what it would have done did not happen; await a promise that the timer settles");
+}

@@ -219,6 +219,7 @@ async fn calls_and_timers_take_turns() {
         again();
         for (let i = 0; i < 50; i++) await tools.add({ a: i, b: 1 });
         on = false;
+        await new Promise((done) => setTimeout(done, 1));
         return 'both';
     ";
     assert_eq!(said(&host.run(program).await), r#"value "both""#);

@@ -77,12 +77,22 @@ fn run(mut isolate: FreshIsolate, job: Job) {
     isolate.begin_run(state);
     let running = Running::begin(&meter);
     let result = park::block_on(event_loop::run(&mut isolate, &lane, &cancel, || pool.refill()));
+    let timers = isolate.state().map_or(0, |state| state.timers.waiting());
     isolate.end_run();
-    let sent = reply.send(Ended { result, busy: meter.busy(), notes: Vec::new() });
+    let notes = (result.is_ok() && timers > 0).then(|| left_timers(timers)).into_iter().collect();
+    let sent = reply.send(Ended { result, busy: meter.busy(), notes });
     if sent.is_err() && !meter.is_given_up() {
         // The host let go of the run: nobody else ends its calls and tells the ledger.
         handle.close();
         park::block_on(lane.finish());
     }
     drop(running);
+}
+
+fn left_timers(count: usize) -> String {
+    let (timers, it) =
+        if count == 1 { ("1 timer was".to_owned(), "it") } else { (format!("{count} timers were"), "them") };
+    format!(
+        "{timers} still waiting when the program ended, and what {it} would have done did not happen; await a promise that the timer settles"
+    )
 }

@@ -79,6 +79,15 @@ impl EventReader {
         }
         let bytes = u64::try_from(read).unwrap_or(u64::MAX);
         let Some(text) = self.line.strip_suffix(b"\n") else {
+            // Only the beginning of an event is dropped: the file may be something else altogether.
+            if !begins_an_event(&self.line) {
+                return Err(StoreError::Malformed {
+                    path: self.path.clone(),
+                    line: self.line_number + 1,
+                    offset: self.offset,
+                    reason: "it is not an event, and has no line end".to_owned(),
+                });
+            }
             self.warnings.push(StoreWarning::TornLine {
                 path: self.path.clone(),
                 offset: self.offset,
@@ -115,6 +124,13 @@ impl Iterator for EventReader {
         self.done = !matches!(next, Some(Ok(_)));
         next
     }
+}
+
+/// How every event begins in this and every later version.
+const EVENT_START: &[u8] = b"{\"v\":";
+
+fn begins_an_event(line: &[u8]) -> bool {
+    line.starts_with(EVENT_START) || EVENT_START.starts_with(line)
 }
 
 /// Only what an unknown version can be relied on to have.

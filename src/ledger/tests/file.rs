@@ -67,6 +67,18 @@ fn a_torn_last_line_is_dropped_wherever_it_was_cut() {
 
 /// L-7
 #[test]
+fn a_file_that_is_no_ledger_is_left_alone() {
+    for text in ["my notes", "{\"name\":\"pkg\"}", "{\"version\":1}", "\0\0"] {
+        let (_folder, path) = scratch();
+        fs::write(&path, text).unwrap();
+        let error = open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Malformed { line: 1, offset: 0, .. }), "{text}: {error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+}
+
+/// L-7
+#[test]
 fn the_warning_says_what_was_dropped() {
     let warning = StoreWarning::TornLine { path: "a.jsonl".into(), offset: 10, bytes: 3 };
     assert_eq!(

@@ -79,10 +79,12 @@ fn a_call_is_recorded_like_that_of_a_model() {
 fn a_file_that_cannot_be_a_ledger_stops_the_command_before_anything_runs() {
     let folder = Folder::new();
     folder.file("notes.txt", "not events\n");
+    folder.file("work/here.txt", "");
     let run = |events| {
         let code = "await tools.write({file_path: 'ran', content: ''})";
-        let ended = folder.isolane(&["run", "-e", code, "--allow-write", "--events", events]);
-        assert!(!folder.path().join("ran").exists());
+        let ended =
+            folder.isolane(&["run", "-e", code, "--root", "work", "--allow-write", "--events", events]);
+        assert!(!folder.path().join("work/ran").exists());
         ended
     };
     insta::assert_snapshot!(run("."), @r"
@@ -133,5 +135,18 @@ fn a_torn_line_is_told_of() {
     1
     stderr:
     warning: the last line of the ledger events.jsonl (byte 0) is incomplete; its 7 bytes were dropped
+    ");
+}
+
+/// I-3, L-3
+#[test]
+fn a_program_cannot_write_what_tells_of_it() {
+    let folder = Folder::new();
+    let ended = folder.isolane(&["run", "-e", "return 1", "--allow-write", "--events", "events.jsonl"]);
+    insta::assert_snapshot!(ended, @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: the events file events.jsonl lies in the folder that --allow-write opens to the program; name one outside of it
     ");
 }

@@ -229,7 +229,7 @@ const PATCHED: &[Row] = &[
     (
         "L14",
         "Object.prototype.left = 1; globalThis.left = 1; Array.prototype.left = 1; JSON.stringify = () => 'left'; setTimeout(() => {}, 1e6); return 1",
-        "value 1",
+        "value 1\nnote 1 timer was still waiting when the program ended, and what it would have done did not happen; await a promise that the timer settles",
     ),
     (
         "L14",
