@@ -58,6 +58,12 @@ pub(super) fn gather(module: &Module) -> Facts {
     walk.facts
 }
 
+/// A word in front of two backticks: with a third one and lines behind it, it is prose before a Markdown fence.
+fn is_empty_template_call(expression: &Expr) -> bool {
+    matches!(expression, Expr::TaggedTpl(inner)
+        if inner.tpl.exprs.is_empty() && inner.tpl.quasis.iter().all(|part| part.raw.is_empty()))
+}
+
 /// `tools.name(...)` or `tools["name"](...)`.
 fn is_tool_call(expression: &Expr) -> bool {
     let Expr::Call(call) = expression else { return false };
@@ -184,7 +190,9 @@ impl Visit for Walk {
     }
 
     fn visit_tagged_tpl(&mut self, node: &TaggedTpl) {
-        self.facts.fence |= node.tag.is_tpl();
+        self.facts.fence |= node.tag.is_tpl()
+            || (is_empty_template_call(&node.tag)
+                && node.tpl.quasis.first().is_some_and(|part| part.raw.contains('\n')));
         node.visit_children_with(self);
     }
 

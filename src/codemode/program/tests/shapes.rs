@@ -222,3 +222,17 @@ fn a_bare_call_at_the_end_is_a_step_and_not_the_value() {
     assert_eq!(body("(await tools.read({})).text"), "return (await tools.read({})).text\n");
     assert_eq!(body("const a = await tools.read({}); a"), "const a = await tools.read({}); return a\n");
 }
+
+/// CM-32
+#[test]
+fn one_word_before_a_fence_is_prose() {
+    for word in ["Solution", "OK", "console.log", "print"] {
+        let text = format!("{word}\n```ts\nreturn 1\n```\n");
+        let script = program(&text);
+        assert!(
+            !script.script().contains(word) && script.script().contains("return 1"),
+            "{}",
+            script.script()
+        );
+    }
+}
