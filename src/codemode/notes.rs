@@ -95,7 +95,7 @@ fn left_out(blocks: u64) -> Option<String> {
         1 => "1 image or other block of a tool's result was".to_owned(),
         more => format!("{more} images or other blocks of tools' results were"),
     };
-    Some(format!("{blocks} left out beyond the first {MAX_BLOCKS}. Use emit(...) for those that matter"))
+    Some(format!("{blocks} left out beyond the first {MAX_BLOCKS}"))
 }
 
 #[cfg(test)]
@@ -194,8 +194,8 @@ mod tests {
     fn blocks_that_were_left_out_are_counted() {
         let said: Vec<_> = [1, 5].map(|blocks| left_out(blocks).unwrap()).into();
         insta::assert_snapshot!(said.join("\n"), @r"
-        1 image or other block of a tool's result was left out beyond the first 64. Use emit(...) for those that matter
-        5 images or other blocks of tools' results were left out beyond the first 64. Use emit(...) for those that matter
+        1 image or other block of a tool's result was left out beyond the first 64
+        5 images or other blocks of tools' results were left out beyond the first 64
         ");
     }
 }

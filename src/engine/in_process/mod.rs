@@ -40,7 +40,7 @@ use worker::{Ended, Job};
 /// How the in-process runtime works.
 #[derive(Clone, Debug)]
 pub struct InProcessOptions {
-    /// Isolates that are made before they are needed. Each costs about 1 MiB; 0 makes them on demand. Default 1.
+    /// Isolates that are made before they are needed. Each costs about 2 MiB; 0 makes them on demand. Default 1.
     pub ready: usize,
     /// The limits that ready isolates are made with; a run with other heap limits gets an isolate of its own.
     pub limits: RunLimits,
