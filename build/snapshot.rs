@@ -39,7 +39,7 @@ fn templates<'s>(scope: &mut v8::PinScope<'s, '_>) -> Vec<v8::Local<'s, v8::Func
             vec![$(v8::FunctionTemplate::new(scope, stand_in::<$place>).get_function(scope).expect("function")),+]
         };
     }
-    functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18)
+    functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
 }
 
 pub(crate) fn write() {
@@ -55,7 +55,7 @@ pub(crate) fn write() {
     v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
     v8::V8::initialize();
 
-    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18);
+    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
     assert_eq!(references.len(), NATIVES.len());
     let mut isolate = v8::Isolate::snapshot_creator(Some(references.to_vec().into()), None);
     {

@@ -54,7 +54,7 @@
   // An integer that a number would round arrives as a BigInt (CM-15).
   const revive = (key, value, context) => (typeof value === "number" && (value > MAX_SAFE || value < -MAX_SAFE)
     && rt.isDigits(context.source) ? BigIntOf(context.source) : value);
-  const parse = (json, hasBig) => (hasBig ? JSONParse(json, revive) : JSONParse(json));
+  const parse = rt.parse = (json, hasBig) => (hasBig ? JSONParse(json, revive) : JSONParse(json));
   // Resolving looks for `then` on the value. JSON holds no functions, but a program may have put one
   // on a prototype; an own `then` for the moment of resolving keeps that from swallowing the result.
   function resolveWith(resolve, value) {

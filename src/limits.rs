@@ -19,7 +19,8 @@ pub struct RunLimits {
     /// Time from start to end, waiting included. Default 300 s. It does not limit what a tool does after it
     /// was told to stop: a body is always waited for (P-14).
     pub wall: Duration,
-    /// V8 heap, in bytes. Default 128 MiB. Array buffers are counted apart.
+    /// V8 heap, in bytes. Default 128 MiB; below 8 MiB V8 cannot work, and it counts as that. Array buffers are
+    /// counted apart.
     pub heap_bytes: usize,
     /// Backing stores of array buffers and typed arrays, in bytes. Default 64 MiB.
     pub array_buffer_bytes: usize,
@@ -31,8 +32,11 @@ pub struct RunLimits {
     pub sub_calls: u64,
     /// Timers waiting at the same time. Default 1,000.
     pub pending_timers: usize,
-    /// Arguments of one sub-call as JSON text, in bytes. Default 1 MiB.
+    /// Arguments of one sub-call as JSON text, in bytes. Default 1 MiB. [`CallLimits::argument_bytes`] holds as
+    /// well: the smaller of the two counts.
     pub argument_bytes: usize,
+    /// What programs of one session may keep in `state`, in bytes (CM-11). Default 1 MiB.
+    pub state_bytes: usize,
     /// Sub-calls whose bodies run at the same time (CM-18). Default 10; 1 is strictly serial (CM-20).
     pub max_parallel_sub_calls: usize,
 }
@@ -49,6 +53,7 @@ impl Default for RunLimits {
             sub_calls: 10_000,
             pending_timers: 1_000,
             argument_bytes: MIB,
+            state_bytes: MIB,
             max_parallel_sub_calls: 10,
         }
     }

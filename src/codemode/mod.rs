@@ -10,7 +10,9 @@ pub mod program;
 mod run;
 mod run_code;
 mod runtime;
+mod state;
 
 pub use run::{ProgramRun, ProgramRunner};
 pub use run_code::{RunCodeSettings, SessionLedgers, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};
+pub use state::{SessionState, StateDraft, StateError};

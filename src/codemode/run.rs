@@ -18,6 +18,7 @@ use crate::codemode::program::{
     self, PreparedProgram, ProgramError, ProgramErrorKind, ProgramLimits, ToolHints,
 };
 use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
+use crate::codemode::state::{SessionState, StateDraft};
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId};
 use crate::ledger::{Ledger, RunEnd, RunStart};
 use crate::limits::RunLimits;
@@ -51,6 +52,8 @@ pub struct ProgramRun {
     pub cancel: CancellationToken,
     /// Where events go.
     pub ledger: Ledger,
+    /// What programs of the session keep between their runs (CM-11).
+    pub state: SessionState,
     /// Where lines go as they are printed.
     pub logs: Option<Arc<dyn LogSink>>,
     /// Where progress of tools goes.
@@ -109,9 +112,16 @@ impl ProgramRunner {
             seed: None,
         };
         let start = run.ledger.reserve().await.record_with(start, []);
-        let mut outcome = match self.prepare(&run).await {
+        let prepared = tokio::select! {
+            biased;
+            () = run.cancel.cancelled() => Err(RunFailure::new(RunFailureKind::Abort, "the run was cancelled")),
+            prepared = self.prepare(&run) => prepared,
+        };
+        let spent = self.clock.monotonic().saturating_sub(begun);
+        let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
+        let mut outcome = match prepared {
             Err(failure) => RunOutcome::failed(failure),
-            Ok((program, bindings)) => self.execute(&run, program, bindings).await,
+            Ok((program, bindings)) => self.execute(&run, program, bindings, state, spent).await,
         };
         outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
         let slot = run.ledger.reserve().await;
@@ -163,6 +173,8 @@ impl ProgramRunner {
         run: &ProgramRun,
         program: Arc<PreparedProgram>,
         bindings: Arc<Bindings>,
+        state: StateDraft,
+        spent: Duration,
     ) -> RunOutcome {
         let root = LaneRoot {
             parent: run.call.clone(),
@@ -186,10 +198,20 @@ impl ProgramRunner {
             program: Arc::clone(&program),
             bindings,
             limits: run.limits.clone(),
+            spent,
+            state: state.clone(),
             cancel: run.cancel.clone(),
             logs: run.logs.clone(),
         };
-        let report = self.runtime.run(request, handle, driver).await;
+        let mut report = self.runtime.run(request, handle, driver).await;
+        if report.result.is_ok()
+            && let Err(error) = state.commit()
+        {
+            report.result =
+                Err(RunFailure::new(RunFailureKind::Exception, format!("state was not kept: {error}")));
+        }
+        state.close();
+        state.record().await;
         assemble(&program, report)
     }
 }

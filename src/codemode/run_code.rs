@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::clock::Clock;
 use crate::codemode::lane::CommitOrder;
-use crate::codemode::{ProgramRun, ProgramRunner};
+use crate::codemode::{ProgramRun, ProgramRunner, SessionState};
 use crate::content::ContentBlock;
 use crate::ids::SessionId;
 use crate::ledger::Ledger;
@@ -24,6 +24,9 @@ use crate::tool::{CallCard, CardKind, DefinitionError, Tool, ToolContext, ToolEr
 pub trait SessionLedgers: Send + Sync + fmt::Debug {
     /// The ledger; nothing for a session that is not open, whose runs are then not recorded.
     fn ledger(&self, session: &SessionId) -> Option<Ledger>;
+
+    /// What programs of the session keep; nothing for a session that is not open, whose programs keep nothing.
+    fn state(&self, session: &SessionId) -> Option<SessionState>;
 }
 
 /// What every program of a deployment is run with.
@@ -84,14 +87,21 @@ pub fn run_code_tool(
             let ledger = sessions
                 .ledger(&context.session)
                 .unwrap_or_else(|| Ledger::disabled(context.session.clone(), Arc::clone(&clock)));
+            let state = sessions.state(&context.session).unwrap_or_default();
             async move {
-                let outcome = runner.run(program_run(&args, &context, settings, ledger)).await;
+                let outcome = runner.run(program_run(&args, &context, settings, ledger, state)).await;
                 reply(outcome, &context)
             }
         })
 }
 
-fn program_run(args: &Value, context: &ToolContext, settings: RunCodeSettings, ledger: Ledger) -> ProgramRun {
+fn program_run(
+    args: &Value,
+    context: &ToolContext,
+    settings: RunCodeSettings,
+    ledger: Ledger,
+    state: SessionState,
+) -> ProgramRun {
     let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
     let number = |name: &str| args.get(name).and_then(Value::as_u64);
     let mut limits = settings.limits;
@@ -113,6 +123,7 @@ fn program_run(args: &Value, context: &ToolContext, settings: RunCodeSettings, l
         drain: settings.drain,
         cancel: context.cancel.clone(),
         ledger,
+        state,
         logs: None,
         progress: context.progress_sink(),
         working_root: context.root().map(Into::into),

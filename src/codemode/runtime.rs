@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
 use crate::codemode::program::PreparedProgram;
+use crate::codemode::state::StateDraft;
 use crate::limits::RunLimits;
 use crate::outcome::RunFailure;
 use crate::pipeline::BoxFuture;
@@ -44,6 +45,10 @@ pub struct RunRequest {
     pub bindings: Arc<Bindings>,
     /// What it may use.
     pub limits: RunLimits,
+    /// What of [`RunLimits::wall`] is used already: the time it took to prepare the program.
+    pub spent: Duration,
+    /// What the program may keep for later runs of its session.
+    pub state: StateDraft,
     /// The host's power to end the run.
     pub cancel: CancellationToken,
     /// Where lines go as they are printed; absent when nobody watches.

@@ -4,7 +4,7 @@
 //! used for one run and then discarded (E-2). It calls the allocator, the snapshot and the natives.
 //!
 //! # Safety
-//! The near-heap-limit callback gets a pointer to the [`HeapGuard`] that the isolate's owner keeps in a box until
+//! The callbacks that watch the heap get a pointer to the [`HeapGuard`] that the isolate's owner keeps in a box until
 //! after the isolate is gone.
 
 use std::ffi::{c_char, c_void};
@@ -31,13 +31,33 @@ const LEAST_HEAP_BYTES: usize = 8 * 1024 * 1024;
 /// takes more than this.
 const UNWINDING_BYTES: usize = 1024 * 1024 * 1024;
 
-/// What the near-heap-limit callback works on.
+/// What the callbacks that watch the heap work on.
 struct HeapGuard {
     isolate: OnceLock<v8::IsolateHandle>,
+    /// The limit, in bytes.
+    most: usize,
     buffers: Arc<BufferBudget>,
     /// The run's; absent until a run begins.
     meter: OnceLock<Arc<Meter>>,
     exceeded: AtomicBool,
+}
+
+impl HeapGuard {
+    /// What only one large object can lead to. V8 asks before it grows the old generation, but lets the first large
+    /// object of the young one through, whatever its size.
+    fn ceiling(&self) -> usize {
+        self.most.saturating_add(self.most / 4)
+    }
+
+    /// Ends the run, and notes where the program is if it runs.
+    fn trip(&self) {
+        if let Some(meter) = self.meter.get() {
+            meter.trip(if self.buffers.refused() { Trip::Buffers } else { Trip::Heap });
+        }
+        if let Some(isolate) = self.isolate.get() {
+            isolate.request_interrupt(stack::note_position, std::ptr::null_mut());
+        }
+    }
 }
 
 /// The entry functions of the runtime JavaScript.
@@ -68,10 +88,12 @@ pub(super) struct BrokenSnapshot(&'static str);
 impl FreshIsolate {
     /// Makes an isolate on this thread.
     pub(super) fn new(limits: IsolateLimits) -> Result<Self, BrokenSnapshot> {
+        let most = limits.heap_bytes.max(LEAST_HEAP_BYTES);
         let buffers = BufferBudget::new(limits.array_buffer_bytes);
         // Made before the isolate, so that it outlives it on every way out of here.
         let guard = Box::new(HeapGuard {
             isolate: OnceLock::new(),
+            most,
             buffers: Arc::clone(&buffers),
             meter: OnceLock::new(),
             exceeded: AtomicBool::new(false),
@@ -80,7 +102,7 @@ impl FreshIsolate {
             .snapshot_blob(snapshot::startup_data())
             .external_references(natives::references().into())
             .array_buffer_allocator(allocator::counted(Arc::clone(&buffers)).make_shared())
-            .heap_limits(0, limits.heap_bytes.max(LEAST_HEAP_BYTES))
+            .heap_limits(0, most)
             .allow_atomics_wait(false);
         let mut isolate = v8::Isolate::new(params);
         isolate.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
@@ -91,6 +113,7 @@ impl FreshIsolate {
         let _ = guard.isolate.set(isolate.thread_safe_handle());
         let data = std::ptr::from_ref(&*guard).cast_mut().cast();
         isolate.add_near_heap_limit_callback(near_heap_limit, data);
+        isolate.add_gc_prologue_callback(before_collection, data, v8::GCType::kGCTypeAll);
         let (context, entry) = {
             v8::scope!(let scope, &mut isolate);
             let context = v8::Context::new(scope, v8::ContextOptions::default());
@@ -116,6 +139,22 @@ impl FreshIsolate {
     /// Takes the run's state back: it holds handles into the heap, which must go before the heap does.
     pub(super) fn end_run(&mut self) {
         drop(self.isolate.remove_slot::<Box<RunState>>());
+    }
+
+    /// Trips the limit when the heap is over it, for what no collection has seen.
+    pub(super) fn judge_heap(&mut self) {
+        let used = self.isolate.get_heap_statistics().used_heap_size();
+        if used <= self.guard.most || self.has_tripped() {
+            return;
+        }
+        if used <= self.guard.ceiling() {
+            // Garbage that V8 has not come to yet does not count.
+            self.isolate.low_memory_notification();
+            if self.isolate.get_heap_statistics().used_heap_size() <= self.guard.most {
+                return;
+            }
+        }
+        self.guard.trip();
     }
 
     /// Whether a limit has tripped. What the program did since does not count.
@@ -154,18 +193,29 @@ fn read_entry(scope: &mut v8::PinScope<'_, '_>) -> Result<Entry, BrokenSnapshot>
     })
 }
 
+/// Ends the run when the heap holds what no limit of V8's has seen.
+#[expect(unsafe_code, reason = "called by V8")]
+unsafe extern "C" fn before_collection(
+    mut isolate: v8::UnsafeRawIsolatePtr,
+    _kind: v8::GCType,
+    _flags: v8::GCCallbackFlags,
+    data: *mut c_void,
+) {
+    // SAFETY: the guard outlives the isolate, and only atomics and the thread-safe handle are used. V8 calls on the
+    // isolate's thread and lets its statistics be read here.
+    let (guard, isolate) =
+        unsafe { (&*data.cast::<HeapGuard>(), v8::Isolate::ref_from_raw_isolate_ptr_mut(&mut isolate)) };
+    if isolate.get_heap_statistics().used_heap_size() > guard.ceiling() {
+        guard.trip();
+    }
+}
+
 /// Ends the run and gives V8 room to unwind. The second time it gives nothing, and V8 is out of memory.
 #[expect(unsafe_code, reason = "called by V8")]
 unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial: usize) -> usize {
     // SAFETY: the guard outlives the isolate, and only atomics and the thread-safe handle are used.
     let guard = unsafe { &*data.cast::<HeapGuard>() };
-    if let Some(meter) = guard.meter.get() {
-        meter.trip(if guard.buffers.refused() { Trip::Buffers } else { Trip::Heap });
-    }
-    if let Some(isolate) = guard.isolate.get() {
-        // Notes where the program is and ends it; the watchdog goes on asking.
-        isolate.request_interrupt(stack::note_position, std::ptr::null_mut());
-    }
+    guard.trip();
     if guard.exceeded.swap(true, Ordering::AcqRel) {
         current
     } else {

@@ -5,7 +5,7 @@
 //! and calls nobody.
 
 /// The native functions of `__native`, in the order of the snapshot's external references.
-pub(crate) const NATIVES: [&str; 19] = [
+pub(crate) const NATIVES: [&str; 24] = [
     "submit",
     "nearest",
     "log",
@@ -25,6 +25,11 @@ pub(crate) const NATIVES: [&str; 19] = [
     "classOf",
     "promiseState",
     "promiseResult",
+    "stateGet",
+    "stateSet",
+    "stateDelete",
+    "stateKeys",
+    "stateCommit",
 ];
 
 /// V8's flags. A snapshot can be read only under the flags that it was made with.

@@ -11,7 +11,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::LaneHandle;
 use crate::codemode::program::{Position, PreparedProgram};
-use crate::codemode::{LogLevel, LogSink};
+use crate::codemode::{LogLevel, LogSink, StateDraft};
 use crate::engine::allocator::BufferBudget;
 use crate::engine::in_process::rejections::Rejections;
 use crate::engine::supervision::Meter;
@@ -203,6 +203,7 @@ pub(super) struct RunState {
     pub(super) meter: Arc<Meter>,
     pub(super) lane: LaneHandle,
     pub(super) logs: Arc<Logs>,
+    pub(super) kept: StateDraft,
     pub(super) clock: Arc<SystemClock>,
     pub(super) buffers: Arc<BufferBudget>,
     pub(super) timers: Timers,

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
 use crate::engine::state::Trip;
+use crate::limits::RunLimits;
 
 /// How often running programs are looked at.
 const TICK: Duration = Duration::from_millis(5);
@@ -24,6 +25,9 @@ const GRACE: Duration = Duration::from_millis(250);
 /// How long the interrupt, which notes where the program is, goes before the plain request to stop. A few built-ins
 /// listen to the latter only.
 const NOTING: Duration = Duration::from_millis(100);
+
+/// The same where memory is short: a collection may keep V8 from listening for as long.
+const NOTING_HEAP: Duration = Duration::from_millis(200);
 
 /// One run's times and its first tripped limit.
 pub(super) struct Meter {
@@ -45,16 +49,17 @@ pub(super) struct Meter {
 }
 
 impl Meter {
+    /// `spent` is what of the wall limit is used already.
     pub(super) fn new(
-        busy_limit: Duration,
-        wall_limit: Duration,
+        limits: &RunLimits,
+        spent: Duration,
         cancel: CancellationToken,
         isolate: v8::IsolateHandle,
     ) -> Arc<Self> {
         let meter = Arc::new(Self {
             clock: SystemClock::new(),
-            busy_limit,
-            wall_limit,
+            busy_limit: limits.busy,
+            wall_limit: limits.wall.saturating_sub(spent),
             cancel,
             isolate,
             entered: AtomicU64::new(0),
@@ -168,7 +173,7 @@ impl Meter {
             }
             asked => {
                 let waited = Duration::from_nanos(self.now().saturating_sub(asked));
-                if waited >= NOTING {
+                if waited >= if trip == Trip::Heap { NOTING_HEAP } else { NOTING } {
                     self.isolate.terminate_execution();
                 }
                 if waited >= GRACE {

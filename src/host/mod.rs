@@ -20,7 +20,9 @@ use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::lane::CommitOrder;
-use crate::codemode::{CodeRuntime, ProgramRunner, RunCodeSettings, SessionLedgers, run_code_tool};
+use crate::codemode::{
+    CodeRuntime, ProgramRunner, RunCodeSettings, SessionLedgers, SessionState, run_code_tool,
+};
 use crate::ids::SessionId;
 use crate::ledger::Ledger;
 use crate::limits::{CallLimits, RunLimits};
@@ -76,15 +78,25 @@ impl Drop for Shared {
     }
 }
 
-/// The ledgers of open sessions, for `run_code`.
+/// The ledgers of open sessions and what their programs keep, for `run_code`.
 #[derive(Debug, Default)]
 struct Ledgers {
-    open: Mutex<HashMap<SessionId, Ledger>>,
+    open: Mutex<HashMap<SessionId, (Ledger, SessionState)>>,
+}
+
+impl Ledgers {
+    fn open(&self, session: &SessionId) -> Option<(Ledger, SessionState)> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
+    }
 }
 
 impl SessionLedgers for Ledgers {
     fn ledger(&self, session: &SessionId) -> Option<Ledger> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).get(session).cloned()
+        self.open(session).map(|(ledger, _)| ledger)
+    }
+
+    fn state(&self, session: &SessionId) -> Option<SessionState> {
+        self.open(session).map(|(_, state)| state)
     }
 }
 

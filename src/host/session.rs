@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::codemode::{LogSink, ProgramRun};
+use crate::codemode::{LogSink, ProgramRun, SessionState};
 use crate::host::Host;
 use crate::ids::{CallId, ScopeId, SessionId};
 use crate::ledger::{Ledger, ToolCall, ToolResult};
@@ -81,6 +81,7 @@ struct Inner {
     id: SessionId,
     scope: Option<ScopeId>,
     ledger: Ledger,
+    state: SessionState,
     calls: AtomicU64,
 }
 
@@ -95,13 +96,15 @@ impl Session {
     pub(super) fn open(host: Host, options: SessionOptions) -> Self {
         let ledger =
             options.ledger.unwrap_or_else(|| Ledger::disabled(options.id.clone(), Arc::clone(host.clock())));
+        let state = SessionState::default();
         host.shared
             .ledgers
             .open
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(options.id.clone(), ledger.clone());
-        let inner = Inner { host, id: options.id, scope: options.scope, ledger, calls: AtomicU64::new(0) };
+            .insert(options.id.clone(), (ledger.clone(), state.clone()));
+        let inner =
+            Inner { host, id: options.id, scope: options.scope, ledger, state, calls: AtomicU64::new(0) };
         Self { inner: Arc::new(inner) }
     }
 
@@ -141,6 +144,7 @@ impl Session {
             drain: shared.drain,
             cancel: options.cancel.unwrap_or_default(),
             ledger: self.inner.ledger.clone(),
+            state: self.inner.state.clone(),
             logs: options.logs,
             progress: options.progress,
             working_root: shared.working_root.clone(),

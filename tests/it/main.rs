@@ -17,4 +17,5 @@ mod programs;
 mod reported;
 mod runtime_js;
 mod runtimes;
+mod state;
 mod support;

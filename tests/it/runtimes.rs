@@ -4,10 +4,10 @@
 //! each waits for a signal that comes from the run.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use isolane::clock::SystemClock;
+use isolane::clock::{Clock, Sleep, SystemClock, Timestamp};
 use isolane::codemode::{LogLevel, LogSink};
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{self, SessionOptions};
@@ -18,7 +18,7 @@ use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::support::{Host, brief, said};
+use crate::support::{Host, brief, said, tools};
 
 const PROGRAM: &str = "const all = await Promise.all([1, 2, 3].map((ms) => tools.slow({ ms }))); \
                        await new Promise((done) => setTimeout(done, 1)); return all";
@@ -146,6 +146,37 @@ async fn a_run_that_is_cancelled_before_it_starts_does_nothing() {
     assert!(outcome.sub_calls.is_empty());
 }
 
+/// Whoever looks at it finds that another minute has passed.
+#[derive(Debug, Default)]
+struct Leaping(AtomicU64);
+
+impl Clock for Leaping {
+    fn now(&self) -> Timestamp {
+        SystemClock::new().now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_secs(60 * self.0.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn sleep(&self, duration: Duration) -> Sleep {
+        SystemClock::new().sleep(duration)
+    }
+}
+
+/// E-6: the wall limit counts from the beginning of the run: what preparing the program takes is part of it.
+#[tokio::test]
+async fn preparing_a_program_counts_as_time_of_its_run() {
+    let mut limits = RunLimits::default();
+    for (minutes, expected) in
+        [(2, "value 1"), (1, "wall-timeout: the run took longer than 60 s; do less in one program")]
+    {
+        limits.wall = Duration::from_secs(60 * minutes);
+        let host = Host::with_clock(limits.clone(), tools(), Arc::new(Leaping::default()));
+        assert_eq!(said(&host.run("return 1").await), expected);
+    }
+}
+
 /// E-3, L-5: a host that forgets a run has cancelled it. Its tools are told, and the ledger hears of their end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_the_host_drops_is_wound_down() {
@@ -164,7 +195,7 @@ async fn a_run_that_the_host_drops_is_wound_down() {
         if settled() {
             break;
         }
-        isolane::clock::Clock::sleep(&clock, Duration::from_millis(5)).await;
+        clock.sleep(Duration::from_millis(5)).await;
     }
     assert!(settled(), "the call that had started has no end in the ledger");
     assert_eq!(stopped.load(Ordering::SeqCst), 1);
@@ -296,7 +327,7 @@ fn no_thread_is_left_behind() {
             if isolate_threads() == 0 {
                 break;
             }
-            isolane::clock::Clock::sleep(&clock, Duration::from_millis(5)).await;
+            clock.sleep(Duration::from_millis(5)).await;
         }
     });
     assert_eq!(isolate_threads(), 0);

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use isolane::clock::{Clock, SystemClock};
 use isolane::codemode::lane::CommitOrder;
-use isolane::codemode::{LogLevel, LogSink, ProgramRun, ProgramRunner};
+use isolane::codemode::{LogLevel, LogSink, ProgramRun, ProgramRunner, SessionState};
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::ids::ScopeId;
 use isolane::ledger::{Ledger, LedgerEvent, MemoryStore};
@@ -26,6 +26,7 @@ pub(crate) struct Host {
     runner: ProgramRunner,
     runtime: InProcessRuntime,
     pub(crate) ledger: Ledger,
+    pub(crate) state: SessionState,
     store: MemoryStore,
     pub(crate) limits: RunLimits,
     pub(crate) cancel: CancellationToken,
@@ -45,11 +46,15 @@ impl Host {
     }
 
     pub(crate) fn with_tools(limits: RunLimits, tools: Vec<Tool>) -> Self {
+        Self::with_clock(limits, tools, SystemClock::shared())
+    }
+
+    /// The clock is the host's; an engine reads its own.
+    pub(crate) fn with_clock(limits: RunLimits, tools: Vec<Tool>, clock: Arc<dyn Clock>) -> Self {
         let registry = Registry::new();
         for tool in tools {
             registry.register(&Target::Global, tool).unwrap().keep();
         }
-        let clock = SystemClock::shared();
         let (ledger, store) = Ledger::in_memory("s".into(), Arc::clone(&clock));
         let pipeline = Pipeline::new(registry, CallLimits::default(), None);
         let options = InProcessOptions { ready: 1, limits: limits.clone() };
@@ -60,6 +65,7 @@ impl Host {
             runner,
             runtime,
             ledger,
+            state: SessionState::default(),
             store,
             limits,
             cancel,
@@ -97,6 +103,7 @@ impl Host {
             drain: Some(Duration::from_secs(5)),
             cancel: self.cancel.clone(),
             ledger: self.ledger.clone(),
+            state: self.state.clone(),
             logs: self.logs.clone(),
             progress: None,
             working_root: None,

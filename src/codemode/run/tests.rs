@@ -86,6 +86,7 @@ fn bench(calls: &[&'static str], awaited: usize) -> Bench {
         drain: None,
         cancel: CancellationToken::new(),
         ledger,
+        state: SessionState::default(),
         logs: None,
         progress: None,
         working_root: None,

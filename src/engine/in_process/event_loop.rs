@@ -58,7 +58,10 @@ pub(super) async fn run(
             Standing::Threw(reason) => return Err(threw(isolate, &reason, false)),
             Standing::Pending => {}
         }
-        let event = next_event(isolate, lane, cancel, turns).await;
+        let event = match record_state(isolate, cancel).await {
+            Some(trip) => Some(Event::Trip(trip)),
+            None => next_event(isolate, lane, cancel, turns).await,
+        };
         turns = Turns { settled_last: matches!(event, Some(Event::Settled(_))) };
         turn = match event {
             None => return Err(deadlock(isolate)),
@@ -66,6 +69,19 @@ pub(super) async fn run(
             Some(Event::Timer(id)) => isolate.fire(id),
             Some(Event::Trip(trip)) => return Err(ended_by(isolate, trip)),
         };
+    }
+}
+
+/// Puts what the program has committed into the ledger before it goes on (CM-11); the limit that ended the wait.
+async fn record_state(isolate: &mut FreshIsolate, cancel: &CancellationToken) -> Option<Trip> {
+    let state = isolate.state()?;
+    if !state.kept.has_unrecorded() {
+        return None;
+    }
+    tokio::select! {
+        () = state.kept.record() => None,
+        () = cancel.cancelled() => Some(Trip::Abort),
+        () = state.clock.sleep(state.meter.wall_left()) => Some(Trip::Wall),
     }
 }
 

@@ -107,13 +107,18 @@ impl InProcessRuntime {
         logs: &Arc<Logs>,
         host: &Handle,
     ) -> Result<Ended, RunFailure> {
-        let ready = self
-            .pool
-            .take(isolate_limits(&request.limits))
-            .await
-            .map_err(|error| engine_exit(&error.to_string()))?;
         let limits = request.limits.clone();
-        let meter = Meter::new(limits.busy, limits.wall, request.cancel.clone(), ready.isolate());
+        // Waiting for an isolate is part of the run: it counts, and it ends with it.
+        let clock = SystemClock::new();
+        let left = limits.wall.saturating_sub(request.spent);
+        let ready = tokio::select! {
+            biased;
+            () = request.cancel.cancelled() => return Err(Trip::Abort.failure(&limits)),
+            ready = self.pool.take(isolate_limits(&limits)) => ready.map_err(|error| engine_exit(&error.to_string()))?,
+            () = clock.sleep(left) => return Err(Trip::Wall.failure(&limits)),
+        };
+        let spent = request.spent.saturating_add(clock.monotonic());
+        let meter = Meter::new(&limits, spent, request.cancel.clone(), ready.isolate());
         let (reply, ended) = oneshot::channel();
         let job = Job {
             request,

@@ -50,7 +50,7 @@ macro_rules! enter {
 }
 
 impl FreshIsolate {
-    /// Runs `body` with the busy meter on.
+    /// Runs `body` with the busy meter on, and judges what it leaves behind.
     fn metered<T>(&mut self, body: impl FnOnce(&mut Self) -> T) -> T {
         let meter = self.state().map(|state| std::sync::Arc::clone(&state.meter));
         if let Some(meter) = &meter {
@@ -60,6 +60,7 @@ impl FreshIsolate {
         if let Some(meter) = &meter {
             meter.leave();
         }
+        self.judge_heap();
         value
     }
 

@@ -58,7 +58,7 @@ pub(super) fn serve(limits: IsolateLimits, jobs: &Receiver<Job>, announce: impl 
 fn run(mut isolate: FreshIsolate, job: Job) {
     let Job { request, handle, lane, logs, meter, host, pool, reply } = job;
     let _runtime = host.enter();
-    let RunRequest { program, bindings, limits, cancel, logs: _ } = request;
+    let RunRequest { program, bindings, limits, cancel, state: kept, spent: _, logs: _ } = request;
     let state = RunState {
         context: isolate.context.clone(),
         program,
@@ -67,6 +67,7 @@ fn run(mut isolate: FreshIsolate, job: Job) {
         meter: Arc::clone(&meter),
         lane: handle.clone(),
         logs,
+        kept,
         clock: Arc::new(SystemClock::new()),
         buffers: Arc::clone(&isolate.buffers),
         timers: Timers::default(),

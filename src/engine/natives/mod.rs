@@ -5,6 +5,7 @@
 
 mod bytes;
 mod inspect;
+mod kept;
 mod lane;
 mod url;
 
@@ -54,6 +55,11 @@ pub(super) fn references() -> Vec<v8::ExternalReference> {
         inspect::class_of,
         inspect::promise_state,
         inspect::promise_result,
+        kept::get,
+        kept::set,
+        kept::delete,
+        kept::keys,
+        kept::commit,
     ];
     table.to_vec()
 }
