@@ -5,7 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::ids::ToolName;
+use crate::ids::spelling::{is_plain_identifier, string_literal};
+use crate::ids::{ToolName, tool_reference};
 use crate::registry::RegistryView;
 
 /// The callable tools of one view, in the view's order.
@@ -66,7 +67,7 @@ const SHOWN_PROPERTIES: usize = 6;
 
 /// `await tools.read({file_path: string, limit?: number})`: the right call, spelled from the schema.
 pub fn example_call(name: &ToolName, parameters: &Value) -> String {
-    let access = member_access(name.as_str());
+    let access = tool_reference(name.as_str());
     let required: Vec<_> = required_names(parameters).collect();
     let declared = parameters.get("properties").and_then(Value::as_object);
     let mut properties: Vec<(&str, &Value)> =
@@ -76,9 +77,8 @@ pub fn example_call(name: &ToolName, parameters: &Value) -> String {
         .iter()
         .take(SHOWN_PROPERTIES)
         .map(|(name, schema)| {
-            let key = if is_identifier(name) { (*name).to_owned() } else { json!(name).to_string() };
             let mark = if required.contains(name) { "" } else { "?" };
-            format!("{key}{mark}: {}", kind_of(schema))
+            format!("{}{mark}: {}", argument_key(name), kind_of(schema))
         })
         .collect();
     if properties.len() > SHOWN_PROPERTIES {
@@ -87,19 +87,14 @@ pub fn example_call(name: &ToolName, parameters: &Value) -> String {
     format!("await {access}({{{}}})", shown.join(", "))
 }
 
-/// How a program reaches a tool (R-12): `tools.read` or `tools["my-tool"]`.
-pub fn member_access(name: &str) -> String {
-    if is_identifier(name) { format!("tools.{name}") } else { format!("tools[{}]", json!(name)) }
-}
-
-fn is_identifier(name: &str) -> bool {
-    !name.is_empty()
-        && name.chars().enumerate().all(|(index, letter)| {
-            letter == '_'
-                || letter == '$'
-                || letter.is_ascii_alphabetic()
-                || (index > 0 && letter.is_ascii_digit())
-        })
+/// The key of an object as a program writes it.
+fn argument_key(name: &str) -> String {
+    match name {
+        // Written any other way, it is the prototype and no member.
+        "__proto__" => r#"["__proto__"]"#.to_owned(),
+        _ if is_plain_identifier(name) => name.to_owned(),
+        _ => string_literal(name),
+    }
 }
 
 fn kind_of(schema: &Value) -> &'static str {
@@ -131,6 +126,11 @@ mod tests {
             r#"await tools.read({file_path: string, "a-b"?: ..., limit?: number})"#
         );
         assert_eq!(example_call(&"my-tool".into(), &json!({})), r#"await tools["my-tool"]({})"#);
+        let odd = json!({"properties": {"__proto__": {}, "delete": {}, "a\u{2028}b": {}}});
+        assert_eq!(
+            example_call(&"delete".into(), &odd),
+            r#"await tools.delete({["__proto__"]?: ..., "a\u2028b"?: ..., delete?: ...})"#
+        );
     }
 
     /// CM-5, CM-10

@@ -1,9 +1,10 @@
 //! Typed identifiers.
 //!
-//! Owns the names by which calls, sessions, scopes and tools are known, and the parent token of nested calls.
-//! It never interprets what an identifier stands for. It calls nobody.
+//! Owns the names by which calls, sessions, scopes and tools are known, how a program spells them, and the parent
+//! token of nested calls. It never interprets what an identifier stands for. It calls nobody.
 
 mod nearest;
+pub(crate) mod spelling;
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use nearest::{nearest, words_of};
+pub use spelling::tool_reference;
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {

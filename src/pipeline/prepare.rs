@@ -6,9 +6,8 @@
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use serde_json::json;
 
-use crate::ids::{ToolName, nearest};
+use crate::ids::{ToolName, nearest, tool_reference};
 use crate::json;
 use crate::outcome::{CallFailure, ErrorCode};
 use crate::pipeline::chain::PreNext;
@@ -184,20 +183,10 @@ pub(super) fn aborted_before_dispatch(tool: &ToolName) -> CallFailure {
 
 fn collapsed(tool: &RegisteredTool) -> CallFailure {
     let name = tool.definition().name().as_str();
-    let access =
-        if is_plain_identifier(name) { format!("tools.{name}") } else { format!("tools[{}]", json!(name)) };
+    let access = tool_reference(name);
     let message =
         format!("`{name}` can be called from a program only: inside run_code, `await {access}({{...}})`");
     CallFailure::new(ErrorCode::Collapsed, message)
-}
-
-fn is_plain_identifier(name: &str) -> bool {
-    name.chars().enumerate().all(|(index, letter)| {
-        letter == '_'
-            || letter == '$'
-            || letter.is_ascii_alphabetic()
-            || (index > 0 && letter.is_ascii_digit())
-    })
 }
 
 fn unknown(call: &Call, view: &RegistryView, hidden: bool) -> CallFailure {

@@ -5,11 +5,12 @@
 //! open object is written `& JsonObject`, which asks nothing of the members. Must never write a foreign
 //! text except through `escape`, nor type anything narrower than the form.
 
+use crate::ids::spelling::string_literal;
 use crate::schema::ir::{
     Definition, DefinitionId, Doc, KeyPattern, Literal, Member, ObjectType, Rest, Type, TypeId, TypeIr,
 };
 
-use super::escape::{property_key, string_literal, template_text};
+use super::escape::{property_key, template_text};
 use super::layout::{Level, Text, doc_comment, indent, union};
 use super::names::DeclaredNames;
 

@@ -4,7 +4,7 @@
 //! Python's `None`, ...) with what exists instead. It must never invent a tool: only names of visible
 //! tools are proposed. `refuse` and the engine's error report use it.
 
-use crate::ids::{nearest, words_of};
+use crate::ids::{nearest, tool_reference, words_of};
 
 /// What the messages may refer to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,20 +61,12 @@ impl Power {
     pub(super) fn sentence(self, hints: &ToolHints<'_>) -> String {
         match self.tool(hints) {
             Some(tool) => {
-                let reference = reference(tool);
+                let reference = tool_reference(tool);
                 format!("`{reference}` is the nearest tool: call `await {reference}({{...}})`")
             }
             None => format!("no visible tool {}", self.does()),
         }
     }
-}
-
-/// How a program names a tool: `tools.read` or `tools["my-tool"]`.
-pub(super) fn reference(tool: &str) -> String {
-    let mut characters = tool.chars();
-    let identifier = characters.next().is_some_and(|c| c.is_ascii_alphabetic() || matches!(c, '_' | '$'))
-        && characters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '$'));
-    if identifier { format!("tools.{tool}") } else { format!("tools[{}]", serde_json::Value::from(tool)) }
 }
 
 /// What stands in for a module, by its name: a power, or a sentence.
@@ -91,7 +83,7 @@ pub(super) fn instead_of_module(specifier: &str, hints: &ToolHints<'_>) -> Strin
         | "ky" => Some(Power::Network),
         _ => None,
     };
-    let nearest_tool = || nearest(name, hints.names.iter().copied()).map(reference);
+    let nearest_tool = || nearest(name, hints.names.iter().copied()).map(tool_reference);
     match (power, name) {
         (Some(power), _) => power.sentence(hints),
         (None, "crypto") => "`crypto.randomUUID()` and `crypto.subtle.digest()` are globals".to_owned(),
@@ -114,7 +106,7 @@ pub(super) fn instead_of_module(specifier: &str, hints: &ToolHints<'_>) -> Strin
 /// `None` when nothing better than the engine's own message is known.
 pub fn explain_missing_global(name: &str, follows: &str, hints: &ToolHints<'_>) -> Option<String> {
     if let Some(tool) = hints.names.iter().find(|tool| **tool == name) {
-        let reference = reference(tool);
+        let reference = tool_reference(tool);
         return Some(format!("`{name}` is a tool: call `await {reference}({{...}})`"));
     }
     let powered =
@@ -134,7 +126,7 @@ pub fn explain_missing_global(name: &str, follows: &str, hints: &ToolHints<'_>) 
         }
         "functions" | "tool" | "multi_tool_use" | "mcp" => {
             let meant = member(follows).and_then(|member| nearest(member, hints.names.iter().copied()));
-            let example = meant.map_or_else(|| first_reference(hints), reference);
+            let example = meant.map_or_else(|| first_reference(hints), tool_reference);
             instead(&format!("tools are called as `await {example}({{...}})`"))
         }
         "process" => instead(
@@ -162,7 +154,7 @@ pub fn explain_missing_global(name: &str, follows: &str, hints: &ToolHints<'_>) 
         "echo" | "puts" | "println" | "printf" => instead("print with `console.log(...)`"),
         _ => {
             let tool = nearest(name, hints.names.iter().copied())?;
-            let reference = reference(tool);
+            let reference = tool_reference(tool);
             Some(format!(
                 "`{name}` does not exist in a program; did you mean the tool `{reference}`? Call `await {reference}({{...}})`"
             ))
@@ -190,7 +182,7 @@ pub(super) fn first_reference(hints: &ToolHints<'_>) -> String {
         .names
         .iter()
         .find(|name| **name != "run_code")
-        .map_or_else(|| "tools.name".to_owned(), |name| reference(name))
+        .map_or_else(|| "tools.name".to_owned(), |name| tool_reference(name))
 }
 
 #[cfg(test)]

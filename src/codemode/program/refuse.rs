@@ -4,8 +4,8 @@
 //! a text that parses as a sensible program: it is asked after parsing failed, and `only_shell` is the
 //! one test for texts that parse by accident. `hints` knows the tools.
 
-use super::hints::{Power, ToolHints, first_reference, reference};
-use crate::ids::nearest;
+use super::hints::{Power, ToolHints, first_reference};
+use crate::ids::{nearest, tool_reference};
 
 /// Says what a fenced block of another language is.
 pub(super) fn foreign(language: &str, hints: &ToolHints<'_>) -> Option<String> {
@@ -86,7 +86,7 @@ pub(super) fn arguments(text: &str, hints: &ToolHints<'_>) -> Option<String> {
 
 /// The message for an object of constants: somebody's arguments.
 pub(super) fn literal(tool: Option<&str>, hints: &ToolHints<'_>) -> String {
-    let tool = tool.map_or_else(|| first_reference(hints), reference);
+    let tool = tool.map_or_else(|| first_reference(hints), tool_reference);
     format!(
         "these are arguments of a tool, not a program; call the tool with them: `return await {tool}({{...}})`"
     )
