@@ -12,6 +12,7 @@ use super::conjunction::Term;
 use super::cycles::{circular_unions, for_each_child};
 use super::document::NodeId;
 use super::graph::{Graph, ObjectShape, Part, RestShape, Shape, StateId};
+use super::parts::weigh;
 use super::sharing::name_shared;
 use super::{
     Definition, DefinitionId, Doc, KeyPattern, Member, ObjectType, Rest, Type, TypeId, TypeIr, Variant,
@@ -92,42 +93,6 @@ impl Arena {
         self.types.push(ty);
         id
     }
-}
-
-pub(super) fn weigh(ty: &Type, of: impl Fn(TypeId) -> u64) -> u64 {
-    let sum = |parts: &mut dyn Iterator<Item = u64>| parts.fold(1_u64, u64::saturating_add);
-    match ty {
-        Type::Array(item) => sum(&mut [of(*item)].into_iter()),
-        Type::Tuple { items, rest, .. } => sum(&mut items.iter().chain(rest).map(|item| of(*item))),
-        Type::Object(object) => {
-            let members = object.members.iter().map(member_weight).zip(&object.members);
-            let members = members.map(|(weight, member)| weight.saturating_add(of(member.ty)));
-            let patterns = object.patterns.iter().map(|(_, ty)| of(*ty).saturating_add(1));
-            let rest = match object.rest {
-                Rest::Of(ty) => of(ty).saturating_add(1),
-                Rest::Open | Rest::Closed => 0,
-            };
-            sum(&mut members.chain(patterns).chain([rest]))
-        }
-        Type::Union(variants) => {
-            variants.iter().fold(0, |total: u64, variant| total.saturating_add(of(variant.ty)))
-        }
-        Type::Intersection(parts) => sum(&mut parts.iter().map(|part| of(*part))),
-        Type::Json
-        | Type::Never
-        | Type::Null
-        | Type::Boolean
-        | Type::Number
-        | Type::String
-        | Type::Literal(_)
-        | Type::Named(_) => 1,
-    }
-}
-
-/// What a member weighs without its type.
-pub(super) fn member_weight(member: &Member) -> u64 {
-    let doc = member.doc.text.as_ref().map_or(0, |text| text.len() / 16) + 2 * member.doc.tags.len();
-    u64::try_from(doc).unwrap_or(u64::MAX).saturating_add(1)
 }
 
 struct Canon<'g, 'a> {

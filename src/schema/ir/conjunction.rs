@@ -99,11 +99,6 @@ pub(super) fn reduce(document: &mut Document<'_>, terms: &[Term], notes: &mut No
             kept.push(term);
             continue;
         };
-        match document.value(node) {
-            Value::Bool(false) => return None,
-            Value::Object(_) => {}
-            _ => continue,
-        }
         let Some(keywords) = document.keywords(node) else { continue };
         if keywords.never && !keywords.nullable {
             return None;
@@ -191,11 +186,6 @@ pub(super) fn flatten(document: &mut Document<'_>, terms: &[Term], notes: &mut N
             flat.constraints.push(term);
             continue;
         };
-        match document.value(node) {
-            Value::Bool(false) => return None,
-            Value::Object(_) => {}
-            _ => continue,
-        }
         let Some(keywords) = document.keywords(node) else { continue };
         if keywords.nullable && matches!(term, Term::Full(_)) {
             flat.choices.push(vec![vec![Term::NotNull(node)], vec![Term::Null]]);

@@ -30,7 +30,6 @@ pub(super) enum Step<'a> {
 #[derive(Debug)]
 struct Node<'a> {
     keywords: Keywords<'a>,
-    value: &'a Value,
     parent: Option<NodeId>,
     step: Step<'a>,
     resource: usize,
@@ -91,10 +90,6 @@ impl<'a> Document<'a> {
         self.index(value, Some(parent), Step::Pointer, resource)
     }
 
-    pub(super) fn value(&self, id: NodeId) -> &'a Value {
-        self.get(id).map_or(&Value::Null, |node| node.value)
-    }
-
     /// `None` only for an id of another document.
     pub(super) fn keywords(&self, id: NodeId) -> Option<&Keywords<'a>> {
         self.get(id).map(|node| &node.keywords)
@@ -125,7 +120,6 @@ impl<'a> Document<'a> {
             self.by_address.insert(std::ptr::from_ref(next.value), id);
             self.nodes.push(Node {
                 keywords,
-                value: next.value,
                 parent: next.parent,
                 step: next.step,
                 resource,

@@ -71,7 +71,7 @@ impl Kinds {
     }
 }
 
-/// The keywords of one schema object. Absent and malformed look the same.
+/// The keywords of one schema. Absent and malformed look the same.
 #[derive(Debug)]
 pub(super) struct Keywords<'a> {
     pub(super) id: Option<&'a str>,
@@ -101,7 +101,7 @@ pub(super) struct Keywords<'a> {
     pub(super) unevaluated_items: Option<&'a Value>,
     pub(super) min_items: Option<usize>,
     pub(super) max_items: Option<usize>,
-    /// It forbids everything: `not: {}`, as some generators write "never".
+    /// It forbids everything: `false`, or `not: {}`, as some generators write it.
     pub(super) never: bool,
     /// Sub-schemas that do not take part in the type: definitions, `not`, `contains`, ...
     pub(super) aside: Vec<(&'static str, &'a Value)>,
@@ -150,7 +150,10 @@ impl<'a> Keywords<'a> {
     /// annotations and `nullable`, which only widens.
     pub(super) fn read(schema: &'a Value, legacy: bool) -> Self {
         let mut keywords = Self::empty();
-        let Some(map) = schema.as_object() else { return keywords };
+        let Some(map) = schema.as_object() else {
+            keywords.never = *schema == Value::Bool(false);
+            return keywords;
+        };
         for (name, value) in map {
             keywords.take(name, value);
         }

@@ -17,6 +17,7 @@ mod graph;
 mod keywords;
 mod leaf;
 mod members;
+mod parts;
 mod pattern;
 mod sharing;
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! Must never change a type: only where it is written. The last step of `canon`.
 
-use super::canon::weigh;
-use super::{Definition, DefinitionId, Doc, Rest, Type, TypeId, TypeIr};
+use super::parts::{for_each_part, for_each_part_mut, weigh};
+use super::{Definition, DefinitionId, Doc, Type, TypeId, TypeIr};
 
 /// Weight from which an unnamed type that is used twice is given a name.
 const SHARED_WEIGHT: u64 = 8;
@@ -63,77 +63,19 @@ fn uses(ir: &TypeIr) -> Vec<u32> {
         }
         match ir.get(id) {
             Type::Named(definition) => work.extend(ir.definition(*definition).map(|known| known.body)),
-            ty => for_each_part(ty, |part| work.push(part)),
+            ty => for_each_part(ty, |part| work.push(*part)),
         }
     }
     uses
 }
 
 fn mark_used(ir: &mut TypeIr) {
-    let mut reached = vec![false; ir.types.len()];
-    let mut work = vec![ir.root];
-    while let Some(id) = work.pop() {
-        match reached.get_mut(id.index()) {
-            Some(reached) if !*reached => *reached = true,
-            _ => continue,
+    let uses = uses(ir);
+    for (ty, _) in ir.types.iter().zip(uses).filter(|(_, uses)| *uses > 0) {
+        if let Type::Named(definition) = ty
+            && let Some(definition) = ir.definitions.get_mut(definition.index())
+        {
+            definition.used = true;
         }
-        match ir.types.get(id.index()) {
-            Some(Type::Named(definition)) => {
-                if let Some(definition) = ir.definitions.get_mut(definition.index()) {
-                    definition.used = true;
-                    work.push(definition.body);
-                }
-            }
-            Some(ty) => for_each_part(ty, |part| work.push(part)),
-            None => {}
-        }
-    }
-}
-
-fn for_each_part(ty: &Type, mut visit: impl FnMut(TypeId)) {
-    match ty {
-        Type::Array(item) => visit(*item),
-        Type::Tuple { items, rest, .. } => items.iter().chain(rest).for_each(|part| visit(*part)),
-        Type::Object(object) => {
-            object.members.iter().for_each(|member| visit(member.ty));
-            object.patterns.iter().for_each(|(_, part)| visit(*part));
-            if let Rest::Of(part) = object.rest {
-                visit(part);
-            }
-        }
-        Type::Union(variants) => variants.iter().for_each(|variant| visit(variant.ty)),
-        Type::Intersection(parts) => parts.iter().for_each(|part| visit(*part)),
-        Type::Json
-        | Type::Never
-        | Type::Null
-        | Type::Boolean
-        | Type::Number
-        | Type::String
-        | Type::Literal(_)
-        | Type::Named(_) => {}
-    }
-}
-
-fn for_each_part_mut(ty: &mut Type, mut visit: impl FnMut(&mut TypeId)) {
-    match ty {
-        Type::Array(item) => visit(item),
-        Type::Tuple { items, rest, .. } => items.iter_mut().chain(rest).for_each(visit),
-        Type::Object(object) => {
-            object.members.iter_mut().for_each(|member| visit(&mut member.ty));
-            object.patterns.iter_mut().for_each(|(_, part)| visit(part));
-            if let Rest::Of(part) = &mut object.rest {
-                visit(part);
-            }
-        }
-        Type::Union(variants) => variants.iter_mut().for_each(|variant| visit(&mut variant.ty)),
-        Type::Intersection(parts) => parts.iter_mut().for_each(visit),
-        Type::Json
-        | Type::Never
-        | Type::Null
-        | Type::Boolean
-        | Type::Number
-        | Type::String
-        | Type::Literal(_)
-        | Type::Named(_) => {}
     }
 }

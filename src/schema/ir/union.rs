@@ -6,7 +6,8 @@
 
 use std::collections::HashSet;
 
-use super::canon::{Arena, member_weight};
+use super::canon::Arena;
+use super::parts::member_weight;
 use super::{Doc, Literal, Member, ObjectType, Rest, Type, TypeId, Variant};
 
 /// Weight that writing shared members once must save.
