@@ -31,6 +31,8 @@ pub use record::{
 };
 pub use redact::{Redactor, SensitiveArguments};
 pub use slot::Slot;
+#[cfg(test)]
+pub(crate) use store::WatchedStore;
 pub use store::{
     EventReader, FsyncPolicy, JsonLinesStore, LedgerStore, MemoryStore, SequenceError, SharedStore,
     StoreError, StoreWarning, read_events,

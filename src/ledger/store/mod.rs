@@ -9,6 +9,8 @@ mod json_lines;
 mod memory;
 mod reader;
 mod shared;
+#[cfg(test)]
+mod watched;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,6 +22,8 @@ pub use json_lines::{FsyncPolicy, JsonLinesStore};
 pub use memory::MemoryStore;
 pub use reader::{EventReader, read_events};
 pub use shared::SharedStore;
+#[cfg(test)]
+pub(crate) use watched::WatchedStore;
 
 use super::event::{FORMAT_VERSION, LedgerEvent};
 use crate::ids::SessionId;

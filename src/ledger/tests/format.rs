@@ -146,16 +146,8 @@ fn results_are_kept_without_their_raw_value() {
 /// CM-23
 #[test]
 fn a_run_that_failed_keeps_its_logs_and_its_kind() {
-    let outcome = RunOutcome {
-        result: Err(RunFailure::new(RunFailureKind::Heap, "too much")),
-        logs: vec!["before".to_owned()],
-        notes: Vec::new(),
-        sub_calls: Vec::new(),
-        blocks: Vec::new(),
-        deferred: Vec::new(),
-        concludes_turn: false,
-        stats: RunStats::default(),
-    };
+    let failure = RunFailure::new(RunFailureKind::Heap, "too much");
+    let outcome = RunOutcome { logs: vec!["before".to_owned()], ..RunOutcome::failed(failure) };
     let end = serde_json::to_value(RunEnd::new("c".into(), &outcome)).unwrap();
     assert_eq!(end["outcome"], "failed");
     assert_eq!(end["failure"], json!({"kind": "heap", "message": "too much"}));

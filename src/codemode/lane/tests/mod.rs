@@ -26,7 +26,7 @@ use script::{Bodies, Reply, Trace, Watch, number};
 use super::*;
 use crate::clock::ManualClock;
 use crate::content::ContentBlock;
-use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, StoreError};
+use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, WatchedStore};
 use crate::limits::CallLimits;
 use crate::outcome::{CallFailure, CallResult, ErrorCode, SubCallState};
 use crate::pipeline::{
@@ -37,43 +37,16 @@ use crate::registry::{Disposer, Registry, Target};
 use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
 
 /// A store without a thread that writes starts and settled events into the trace as well.
-#[derive(Debug)]
-struct Telling {
-    kept: MemoryStore,
-    trace: Trace,
-}
-
-impl LedgerStore for Telling {
-    fn append(&mut self, events: &[LedgerEvent]) -> Result<(), StoreError> {
+fn telling(kept: MemoryStore, trace: Trace) -> Box<dyn LedgerStore> {
+    Box::new(WatchedStore::new(kept, move |events| {
         for event in events {
             match &event.body {
-                EventBody::CodeDispatchStart(data) => self.trace.note("start", number(&data.call)),
-                EventBody::CodeDispatch(data) => self.trace.note("settled", number(&data.call)),
+                EventBody::CodeDispatchStart(data) => trace.note("start", number(&data.call)),
+                EventBody::CodeDispatch(data) => trace.note("settled", number(&data.call)),
                 other => panic!("a lane writes no {}", other.kind()),
             }
         }
-        self.kept.append(events)
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        self.kept.sync()
-    }
-
-    fn last_seq(&mut self, session: &SessionId) -> Result<u64, StoreError> {
-        self.kept.last_seq(session)
-    }
-
-    fn read(&mut self, session: &SessionId) -> Result<Vec<LedgerEvent>, StoreError> {
-        self.kept.read(session)
-    }
-
-    fn read_all(&mut self) -> Result<Vec<LedgerEvent>, StoreError> {
-        self.kept.read_all()
-    }
-
-    fn wants_thread(&self) -> bool {
-        false
-    }
+    }))
 }
 
 /// Asks nobody: the question stays open until the call is cancelled.
@@ -127,7 +100,7 @@ impl Setup {
         let approval: Arc<dyn ApprovalService> = Arc::new(NeverAnswers);
         let pipeline = Pipeline::new(registry, CallLimits::default(), Some(approval));
         let (clock, store) = (ManualClock::new(), MemoryStore::new());
-        let telling = Box::new(Telling { kept: store.clone(), trace: bodies.trace.clone() });
+        let telling = telling(store.clone(), bodies.trace.clone());
         let ledger =
             Ledger::new("s".into(), Arc::new(clock.clone()), telling, LedgerOptions::default()).unwrap();
         let watch = Watch { trace: bodies.trace.clone(), ..Watch::default() };

@@ -126,37 +126,16 @@ async fn arguments_of_any_depth_are_refused_without_harm() {
 /// L-4: the settled event is written when the program has its value.
 #[tokio::test]
 async fn the_program_has_its_value_before_the_settled_event_is_written() {
-    #[derive(Debug)]
-    struct Looks(Arc<Mutex<Option<LaneHandle>>>, Arc<Mutex<Vec<(&'static str, u64)>>>);
-    impl LedgerStore for Looks {
-        fn append(&mut self, events: &[LedgerEvent]) -> Result<(), StoreError> {
-            let handle = self.0.lock().unwrap().clone().unwrap();
-            for event in events {
-                let seen = (event.body.kind(), handle.outstanding());
-                self.1.lock().unwrap().push(seen);
-                assert_eq!(handle.take_settled().is_some(), event.seq == 2);
-            }
-            Ok(())
-        }
-        fn sync(&mut self) -> Result<(), StoreError> {
-            Ok(())
-        }
-        fn last_seq(&mut self, _session: &SessionId) -> Result<u64, StoreError> {
-            Ok(0)
-        }
-        fn read(&mut self, _session: &SessionId) -> Result<Vec<LedgerEvent>, StoreError> {
-            Ok(Vec::new())
-        }
-        fn read_all(&mut self) -> Result<Vec<LedgerEvent>, StoreError> {
-            Ok(Vec::new())
-        }
-        fn wants_thread(&self) -> bool {
-            false
-        }
-    }
     let mut setup = Setup::new(config());
-    let (slot, seen) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(Vec::new())));
-    let store = Box::new(Looks(Arc::clone(&slot), Arc::clone(&seen)));
+    let (slot, seen) = (Arc::new(Mutex::new(None::<LaneHandle>)), Arc::new(Mutex::new(Vec::new())));
+    let (lane, looked) = (Arc::clone(&slot), Arc::clone(&seen));
+    let store = Box::new(WatchedStore::new(setup.store.clone(), move |events| {
+        let handle = lane.lock().unwrap().clone().unwrap();
+        for event in events {
+            looked.lock().unwrap().push((event.body.kind(), handle.outstanding()));
+            assert_eq!(handle.take_settled().is_some(), event.seq == 2);
+        }
+    }));
     let clock = Arc::new(setup.clock.clone());
     setup.ledger = Ledger::new("s".into(), clock, store, LedgerOptions::default()).unwrap();
     let (handle, driver) = setup.open();

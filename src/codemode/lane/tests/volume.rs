@@ -76,47 +76,19 @@ async fn a_program_that_takes_no_values_is_given_no_more_of_them() {
     assert_eq!((delivered, finished), (10, MAX_UNTAKEN + 10));
 }
 
-/// A store with a thread, which asks a gate before every append.
-#[derive(Debug)]
-struct Gated {
-    kept: MemoryStore,
-    asked: mpsc::Sender<usize>,
-    gate: mpsc::Receiver<()>,
-}
-
-impl LedgerStore for Gated {
-    fn append(&mut self, events: &[LedgerEvent]) -> Result<(), StoreError> {
-        let _ = self.asked.send(events.len());
-        // A gate that is gone lets everything through.
-        let _ = self.gate.recv();
-        self.kept.append(events)
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn last_seq(&mut self, session: &SessionId) -> Result<u64, StoreError> {
-        self.kept.last_seq(session)
-    }
-
-    fn read(&mut self, session: &SessionId) -> Result<Vec<LedgerEvent>, StoreError> {
-        self.kept.read(session)
-    }
-
-    fn read_all(&mut self) -> Result<Vec<LedgerEvent>, StoreError> {
-        self.kept.read_all()
-    }
-}
-
 /// L-4, L-5
 #[tokio::test]
 async fn a_slow_store_holds_the_lane_back_and_every_event_is_there_at_the_end() {
     for backlog in [1, 2, 3, 10] {
         let mut setup = Setup::new(config());
         let (asked, hears) = mpsc::channel();
-        let (open_gate, gate) = mpsc::channel();
-        let store = Box::new(Gated { kept: setup.store.clone(), asked, gate });
+        let (open_gate, gate) = mpsc::channel::<()>();
+        // Asks a gate before every append; one that is gone lets everything through.
+        let store = WatchedStore::new(setup.store.clone(), move |events| {
+            let _ = asked.send(events.len());
+            let _ = gate.recv();
+        });
+        let store = Box::new(store.threaded());
         let clock = Arc::new(setup.clock.clone());
         let options = LedgerOptions { backlog, ..LedgerOptions::default() };
         setup.ledger = Ledger::new("s".into(), clock, store, options).unwrap();
