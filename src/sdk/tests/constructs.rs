@@ -5,39 +5,44 @@ use serde_json::{Value, json};
 use super::{declared, render, syntax_errors, tool};
 use crate::sdk::{SdkOptions, SdkTool, render_tool_declaration};
 
-/// Checks the text of one construct against its snapshot.
+/// Checks the text of one construct against the snapshot of the test's name.
 macro_rules! construct {
-    ($($(#[$doc:meta])* $name:ident: $schema:tt)*) => { $(
-        $(#[$doc])*
-        #[test]
-        fn $name() {
-            let text = declared(&json!($schema));
-            assert_eq!(syntax_errors(&text), Vec::<String>::new(), "{text}");
-            insta::assert_snapshot!(stringify!($name), text);
-        }
-    )* };
+    ($schema:tt) => {
+        let text = declared(&json!($schema));
+        assert_eq!(syntax_errors(&text), Vec::<String>::new(), "{text}");
+        insta::assert_snapshot!(text);
+    };
 }
 
-construct! {
-    /// SDK-2
-    members_are_sorted_required_first: {
+/// SDK-2, SDK-11
+#[test]
+fn members_are_sorted_required_first() {
+    construct!({
         "type": "object", "required": ["zone", "city"],
         "properties": {
             "b": {"type": "integer"}, "zone": {"type": "string"}, "a": {"type": "boolean"},
             "city": {"type": "string"}
         }
-    }
-    /// SDK-5
-    closed_objects_name_all_their_keys: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn closed_objects_name_all_their_keys() {
+    construct!({
         "type": "object", "additionalProperties": false,
         "properties": {
             "empty": {"type": "object", "additionalProperties": false},
             "inner": {"type": "object", "properties": {"x": {}}, "additionalProperties": false},
             "bare": {"type": "object"}
         }
-    }
-    /// SDK-5
-    literals_from_enum_and_const: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn literals_from_enum_and_const() {
+    construct!({
         "additionalProperties": false,
         "properties": {
             "mixed": {"enum": ["on", 0, 1.5, false, null]},
@@ -48,9 +53,13 @@ construct! {
             "huge": {"const": 9_007_199_254_740_993_u64},
             "both": {"enum": [true, false]}
         }
-    }
-    /// SDK-5
-    lists_of_types: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn lists_of_types() {
+    construct!({
         "additionalProperties": false,
         "properties": {
             "a": {"type": ["array", "null"], "items": {"type": ["string", "integer"]}},
@@ -58,14 +67,22 @@ construct! {
             "odd": {"type": "file"},
             "nullable": {"type": "string", "nullable": true}
         }
-    }
-    /// SDK-5
-    keywords_without_a_type_leave_other_kinds_alone: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn keywords_without_a_type_leave_other_kinds_alone() {
+    construct!({
         "additionalProperties": false,
         "properties": {"members": {"properties": {"a": {"type": "string"}}}, "items": {"items": {"type": "number"}}}
-    }
-    /// SDK-5
-    tuples_of_every_kind: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn tuples_of_every_kind() {
+    construct!({
         "additionalProperties": false,
         "properties": {
             "closed": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}], "items": false, "minItems": 2},
@@ -77,9 +94,13 @@ construct! {
             "many": {"type": "array", "items": {"type": "string"}, "minItems": 40},
             "none": {"type": "array", "maxItems": 0}
         }
-    }
-    /// SDK-5
-    index_signatures_admit_the_named_members: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn index_signatures_admit_the_named_members() {
+    construct!({
         "additionalProperties": false,
         "properties": {
             "map": {"type": "object", "additionalProperties": {"type": "number"}},
@@ -89,17 +110,25 @@ construct! {
             "unclear": {"type": "object", "patternProperties": {"^[a-z]+$": {"type": "number"}}, "additionalProperties": false},
             "listed": {"type": "object", "propertyNames": {"enum": ["b", "a"]}, "additionalProperties": {"type": "number"}}
         }
-    }
-    /// SDK-5
-    members_of_any_value_leave_their_neighbours_admitted: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn members_of_any_value_leave_their_neighbours_admitted() {
+    construct!({
         "type": "object", "additionalProperties": false,
         "properties": {
             "typed": {"type": "object", "properties": {"any": {}, "pair": {"type": "array", "prefixItems": [{"type": "number"}]}}, "additionalProperties": {"type": "string"}},
             "prefixed": {"type": "object", "properties": {"x-pair": {"type": "array", "prefixItems": [{"type": "number"}]}}, "patternProperties": {"^x-": {}}, "additionalProperties": false}
         }
-    }
-    /// SDK-5
-    unions_stay_discriminable: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn unions_stay_discriminable() {
+    construct!({
         "type": "object", "required": ["shape"], "additionalProperties": false,
         "properties": {"shape": {
             "type": "object",
@@ -108,9 +137,13 @@ construct! {
                 {"description": "Four sides.", "properties": {"kind": {"const": "box"}, "w": {"type": "number"}}, "required": ["kind", "w"]}
             ]
         }}
-    }
-    /// SDK-5
-    members_that_all_branches_share_are_written_once: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn members_that_all_branches_share_are_written_once() {
+    construct!({
         "type": "object", "required": ["owner", "repo"],
         "properties": {
             "owner": {"type": "string", "description": "Account that owns the repository."},
@@ -118,9 +151,13 @@ construct! {
             "number": {"type": "integer"}, "sha": {"type": "string"}
         },
         "anyOf": [{"required": ["number"]}, {"required": ["sha"]}]
-    }
-    /// SDK-5
-    all_of_merges_and_distributes: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn all_of_merges_and_distributes() {
+    construct!({
         "additionalProperties": false,
         "properties": {
             "merged": {"allOf": [{"type": "object", "properties": {"a": {"type": "string"}}}, {"required": ["a", "b"]}]},
@@ -131,9 +168,13 @@ construct! {
             "impossible": {"allOf": [{"type": "string"}, {"type": "number"}]},
             "conditional": {"type": "object", "if": {"properties": {"k": {"const": 1}}, "required": ["k"]}, "then": {"required": ["x"]}, "else": {"required": ["y"]}}
         }
-    }
-    /// SDK-5
-    references_of_every_kind_are_names: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn references_of_every_kind_are_names() {
+    construct!({
         "type": "object", "additionalProperties": false,
         "properties": {
             "by_path": {"$ref": "#/$defs/point"},
@@ -156,25 +197,37 @@ construct! {
             "loop": {"anyOf": [{"$ref": "#/$defs/loop"}, {"type": "string"}]}
         },
         "definitions": {"a/b ~c": {"type": "object", "required": ["q"], "properties": {"q": {"type": "null"}}}}
-    }
-    /// SDK-5
-    recursive_types_are_names: {
+    });
+}
+
+/// SDK-5, SDK-11, T-8
+#[test]
+fn recursive_types_are_names() {
+    construct!({
         "$ref": "#/$defs/tree",
         "$defs": {
             "tree": {"type": "object", "required": ["left"], "properties": {"left": {"$ref": "#/$defs/leaf"}, "up": {"$ref": "#"}}},
             "leaf": {"type": "object", "properties": {"trees": {"type": "array", "items": {"$ref": "#/$defs/tree"}}}}
         }
-    }
-    /// SDK-8
-    equal_large_parts_are_written_once: {
+    });
+}
+
+/// SDK-8, SDK-11
+#[test]
+fn equal_large_parts_are_written_once() {
+    construct!({
         "type": "object", "additionalProperties": false,
         "properties": {
             "home": {"type": "object", "required": ["street"], "properties": {"street": {"type": "string"}, "city": {"type": "string"}, "zip": {"type": "string"}, "country": {"type": "string"}}},
             "work": {"type": "object", "required": ["street"], "properties": {"zip": {"type": "string"}, "street": {"type": "string"}, "city": {"type": "string"}, "country": {"type": "string"}}}
         }
-    }
-    /// SDK-5
-    annotations_become_tags: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn annotations_become_tags() {
+    construct!({
         "type": "object", "additionalProperties": false,
         "properties": {
             "page": {"type": "integer", "description": "Page to read.", "minimum": 1, "maximum": 100, "default": 1},
@@ -185,32 +238,44 @@ construct! {
             "title_only": {"type": "string", "title": "Title Only"},
             "said": {"type": "string", "title": "What to say"}
         }
-    }
-    /// SDK-5
-    what_cannot_be_said_widens: {
+    });
+}
+
+/// SDK-5, SDK-11
+#[test]
+fn what_cannot_be_said_widens() {
+    construct!({
         "type": "object", "required": ["x"], "additionalProperties": false,
         "properties": {
             "x": {"not": {"type": "string"}}, "never": {"not": {}}, "yes": true, "no": false,
             "toString": {"type": "string"}, "garbage": 5
         }
-    }
-    /// SDK-4
-    keys_are_quoted_where_needed: {
+    });
+}
+
+/// SDK-4, SDK-11
+#[test]
+fn keys_are_quoted_where_needed() {
+    construct!({
         "type": "object", "additionalProperties": false,
         "properties": {
             "content-type": true, "2fa": true, "": true, "it's": true, "a\"b\\c": true, "class": true,
             "__proto__": true, "then": true, "line\u{2028}break": true, "\u{202e}evil": true, "```": true, "größe": true
         }
-    }
-    /// SDK-4
-    descriptions_cannot_leave_their_comment: {
+    });
+}
+
+/// SDK-4, SDK-11
+#[test]
+fn descriptions_cannot_leave_their_comment() {
+    construct!({
         "type": "object", "description": "ends */ here, opens ```` and \u{202e}reverses\u{1b}[31m",
         "properties": {
             "a": {"type": "string", "description": "*\u{200b}/ declare const evil: number; /*\r\nnext\u{2028}\u{2029}\n\n\n\tlast\u{0}  "},
             "b": {"type": "string", "description": "/", "default": "*/"},
             "c": {"type": "string", "description": "\u{e0041}\u{feff}"}
         }
-    }
+    });
 }
 
 fn nested(levels: usize) -> Value {
@@ -227,7 +292,7 @@ fn the_seventeenth_container_is_json() {
     assert_eq!((text.matches("a:").count(), text.matches("a: JsonValue").count()), (16, 1), "{text}");
 }
 
-/// SDK-3
+/// SDK-3, SDK-11
 #[test]
 fn the_whole_text() {
     let search = json!({
@@ -261,7 +326,7 @@ fn no_tools_still_make_a_text() {
     assert!(bundle.text.contains("interface ToolArgsMap {\n}\n") && bundle.text.ends_with("};\n"));
 }
 
-/// SDK-2
+/// R-12: no two of them merge.
 #[test]
 fn tools_whose_names_sound_alike_declare_different_types() {
     let schema = json!({"$ref": "#/$defs/p", "$defs": {"p": {"type": "object", "required": ["x"], "properties": {"x": true}}}});

@@ -1,10 +1,11 @@
-//! Behaviour of the renderer: the text of each construct, hostile input, and folders of cases.
+//! Behaviour of the renderer: the text of each construct, what it means, and hostile input.
 //!
 //! Reads the text back with the TypeScript parser, which no code outside tests may do here.
 
 mod constructs;
-mod corpus;
+mod fixtures;
 mod hostile;
+mod meaning;
 
 use serde_json::{Value, json};
 use swc_common::BytePos;
