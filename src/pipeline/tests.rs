@@ -62,7 +62,7 @@ fn failure(result: CallResult) -> (ErrorCode, String) {
     (failure.code, failure.message)
 }
 
-/// P-12, T-12
+/// T-12
 #[tokio::test]
 async fn a_success_carries_value_and_content() {
     let bench = Bench::new(None);
@@ -71,7 +71,7 @@ async fn a_success_carries_value_and_content() {
     assert_eq!((&*success.value, success.content), (&json!(3), vec![ContentBlock::text("3")]));
 }
 
-/// P-16
+/// P-16, T-17
 #[tokio::test]
 async fn unusable_calls_say_what_to_do() {
     let bench = Bench::new(None);
@@ -103,14 +103,118 @@ async fn a_value_that_breaks_its_schema_is_never_a_success() {
     );
 }
 
+/// T-10: a value that cannot be shown, or stored, is no success either, whether it fails or panics.
+#[tokio::test]
+async fn a_value_that_cannot_be_rendered_is_never_a_success() {
+    type Shown = Result<Vec<ContentBlock>, String>;
+    type Stored = Result<Value, String>;
+    let shown = |_: &Value, _: &Value| -> Shown { Ok(vec![ContentBlock::text("3")]) };
+    let stored = |_: &Value, _: &Value| -> Stored { Ok(Value::Null) };
+    let bench = Bench::new(None);
+    let register = |builder: crate::tool::ToolBuilder| {
+        let tool =
+            builder.handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(json!(3)) });
+        bench.pipeline.registry().register(&Target::Global, tool.unwrap()).unwrap().keep();
+    };
+    let builder = |name: &str| Tool::builder(name).output(json!({"type": "integer"}));
+    register(builder("fine").render(shown).presentation_meta(stored));
+    register(builder("unshown").render(|_, _| -> Shown { Err("no words".to_owned()) }));
+    register(builder("unstored").presentation_meta(|_, _| -> Stored { Err("no room".to_owned()) }));
+    register(builder("panics").render(|_, _| -> Shown { panic!("boom") }));
+    assert!(bench.call("fine", json!({})).await.is_ok());
+    for name in ["unshown", "unstored", "panics"] {
+        let (code, message) = failure(bench.call(name, json!({})).await);
+        assert_eq!(code, ErrorCode::InvalidToolOutput, "{name}: {message}");
+    }
+}
+
+/// P-11, P-12: the parts, put together as a scheduler does, give what `execute` gives.
+#[tokio::test]
+async fn execute_is_the_four_parts() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    bench.tool("bad", |_| Ok(json!("text")));
+    bench.tool("vetoed", |_| Ok(json!(3)));
+    let veto = |tool: &ToolName, _: &Value| (tool.as_str() == "vetoed").then(|| "not today".to_owned());
+    bench.pipeline.registry().guard(&Target::Global, Arc::new(veto)).unwrap().keep();
+    let block = PostDecision::Block { feedback: "seen".to_owned(), deferred: Vec::new() };
+    bench.pipeline.add_post(None, Arc::new(Post(block))).keep();
+    let calls = [("add", json!({})), ("bad", json!({})), ("vetoed", json!({})), ("add", json!({"n": "x"}))];
+    let mut routes = Vec::new();
+    for (name, args) in calls {
+        let whole = bench.call(name, args.clone()).await;
+        let body = bench.log();
+        let mut prepared = bench.pipeline.prepare(bench.request(name, args)).await;
+        let route = prepared.take_route();
+        routes.push(match &route {
+            Route::Dispatch => "dispatch",
+            Route::PostResult(_) => "post",
+            Route::Final(_) => "final",
+        });
+        let parts = match route {
+            Route::Dispatch => {
+                let result = bench.pipeline.dispatch(&prepared).await;
+                bench.pipeline.finalize(&prepared, result).await
+            }
+            Route::PostResult(result) => bench.pipeline.finalize(&prepared, result).await,
+            Route::Final(result) => bench.pipeline.finish(&prepared, result),
+        };
+        assert_eq!((format!("{parts:?}"), bench.log()), (format!("{whole:?}"), body), "{name}");
+    }
+    assert_eq!(routes, ["dispatch", "dispatch", "post", "final"]);
+}
+
 /// P-15
 #[tokio::test]
 async fn a_panic_in_a_body_is_contained() {
     let bench = Bench::new(None);
     bench.tool("boom", |_| panic!("boom"));
     bench.tool("add", |_| Ok(json!(3)));
-    assert_eq!(failure(bench.call("boom", json!({})).await).0, ErrorCode::ToolPanicked);
+    let (code, message) = failure(bench.call("boom", json!({})).await);
+    assert!(code == ErrorCode::ToolPanicked && message.contains("`boom`"), "{code}: {message}");
     assert!(bench.call("add", json!({})).await.is_ok());
+}
+
+/// P-15: the same for what stands around a body.
+#[tokio::test]
+async fn a_panic_around_a_body_is_contained() {
+    struct Boom;
+    impl PreExecute for Boom {
+        fn decide<'a>(&'a self, _call: &'a Call, _next: PreNext<'a>) -> BoxFuture<'a, Decision> {
+            panic!("boom")
+        }
+    }
+    impl AroundDispatch for Boom {
+        fn around<'a>(&'a self, _call: &'a Call, _next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
+            Box::pin(async { panic!("boom") })
+        }
+    }
+    impl PostExecute for Boom {
+        fn review<'a>(
+            &'a self,
+            _call: &'a Call,
+            _result: &'a CallResult,
+            _next: PostNext<'a>,
+        ) -> BoxFuture<'a, PostDecision> {
+            Box::pin(async { panic!("boom") })
+        }
+    }
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    let guard = |_: &ToolName, _: &Value| -> Option<String> { panic!("boom") };
+    let faults: [&dyn Fn() -> Box<dyn std::any::Any>; 4] = [
+        &|| Box::new(bench.pipeline.add_pre(None, Arc::new(Boom))),
+        &|| Box::new(bench.pipeline.add_around(None, Arc::new(Boom))),
+        &|| Box::new(bench.pipeline.add_post(None, Arc::new(Boom))),
+        &|| Box::new(bench.pipeline.registry().guard(&Target::Global, Arc::new(guard)).unwrap()),
+    ];
+    for (index, fault) in faults.iter().enumerate() {
+        let fault = fault();
+        let (code, message) = failure(bench.call("add", json!({})).await);
+        assert!(code == ErrorCode::ToolPanicked && message.contains("`add`"), "{index}: {code}: {message}");
+        drop(fault);
+        assert!(bench.call("add", json!({})).await.is_ok(), "{index}");
+    }
 }
 
 struct Pre(Decision);
@@ -269,6 +373,10 @@ async fn a_collapsed_call_is_refused_before_any_policy() {
         )
     );
     drop(policy);
+    let cancelled = bench.request("add", json!({}));
+    cancelled.cancel.cancel();
+    let (code, _) = failure(bench.pipeline.execute(cancelled).await);
+    assert_eq!(code, ErrorCode::AbortedBeforeDispatch, "cancelled comes first");
     let mut nested = bench.request("add", json!({}));
     nested.parent = Some(ParentToken::new(CallId::from("r"), CallId::from("r")));
     assert!(bench.pipeline.execute(nested).await.is_ok());
@@ -276,14 +384,50 @@ async fn a_collapsed_call_is_refused_before_any_policy() {
 
 /// T-14
 #[tokio::test]
+async fn a_body_knows_where_it_stands() {
+    struct Heard(Mutex<Vec<String>>);
+    impl crate::tool::ProgressSink for Heard {
+        fn report(&self, call: &CallId, progress: crate::tool::Progress) {
+            self.0.lock().unwrap().push(format!("{call}: {} of {:?}", progress.done, progress.total));
+        }
+    }
+    let bench = Bench::new(None);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let tells = Arc::clone(&told);
+    bench.tool("look", move |context| {
+        let (scope, nested) = (context.scope.as_ref().map(ScopeId::as_str), context.parent.is_some());
+        let names = (context.call.as_str(), context.session.as_str(), scope);
+        tells.lock().unwrap().push(format!("{names:?} nested {nested} in {:?}", context.root().unwrap()));
+        context.progress(crate::tool::Progress { done: 1.0, total: Some(2.0), message: None });
+        Ok(json!(1))
+    });
+    let heard = Arc::new(Heard(Mutex::default()));
+    for parent in [None, Some(ParentToken::new(CallId::from("r"), CallId::from("r")))] {
+        let mut request = bench.request("look", json!({}));
+        request.root = Some(std::path::Path::new("/project").into());
+        request.progress = Some(Arc::clone(&heard) as _);
+        request.parent = parent;
+        bench.pipeline.execute(request).await.unwrap();
+    }
+    assert_eq!(
+        *told.lock().unwrap(),
+        [false, true].map(|nested| format!(r#"("c1", "s", Some("agent")) nested {nested} in "/project""#))
+    );
+    assert_eq!(*heard.0.lock().unwrap(), ["c1: 1 of Some(2.0)"; 2]);
+}
+
+/// T-14, T-15: a failure has no place for a conclusion.
+#[tokio::test]
 async fn only_a_success_can_conclude_the_turn() {
     let bench = Bench::new(None);
     bench.tool("end", |context| {
         context.defer_context("note");
+        context.forward_deferred([crate::outcome::DeferredContext::new("of a nested call")]);
         context.conclude_turn();
         Ok(json!(1))
     });
     let success = bench.call("end", json!({})).await.unwrap();
     assert!(success.concludes_turn);
-    assert_eq!(success.deferred[0].text, "note");
+    let deferred: Vec<_> = success.deferred.iter().map(|context| context.text.as_str()).collect();
+    assert_eq!(deferred, ["note", "of a nested call"]);
 }

@@ -55,7 +55,13 @@ fn restrictions_intersect_along_the_chain_and_spare_the_own_layer() {
     let preset = registry.restrict(&Target::Scope("p".into()), Restriction::deny(["a"])).unwrap();
     let own = registry.restrict(&Target::Scope("s".into()), Restriction::allow(["a", "b"])).unwrap();
     assert_eq!(names(&registry, Some("s")), "b:preset d:own");
-    assert!(matches!(view(&registry, "s").resolve_execution("c", true), Resolution::Hidden));
+    let filtered = view(&registry, "s");
+    assert!(matches!(filtered.resolve_execution("c", true), Resolution::Hidden));
+    let all = |names: &std::collections::BTreeSet<ToolName>| {
+        names.iter().map(ToolName::as_str).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(all(filtered.known_names()), "a b c d", "before filtering");
+    assert_eq!(all(filtered.restrictable_names()), "a b c", "of the outer layers");
     drop(own);
     assert_eq!(names(&registry, Some("s")), "b:preset c:global d:own");
     drop(preset);
@@ -66,17 +72,47 @@ fn view(registry: &Registry, scope: &str) -> Arc<RegistryView> {
     registry.view(Some(&scope.into())).unwrap()
 }
 
+/// All that a view tells, of the global view and of both scopes, but for the generation.
+fn told(registry: &Registry) -> String {
+    let scopes = [None, Some("p"), Some("s")].map(|scope| scope.map(ScopeId::from));
+    let views = scopes.map(|scope| {
+        let view = registry.view(scope.as_ref()).unwrap();
+        let tools: Vec<_> =
+            view.visible().iter().map(|tool| (tool.id(), tool.definition().model())).collect();
+        let names = (view.known_names(), view.restrictable_names());
+        format!("{:?} {:?} {tools:?} {names:?} {}", view.chain(), view.mode(), view.guards().len())
+    });
+    views.join("\n")
+}
+
 ///
 #[test]
-fn disposing_twice_is_harmless_and_restores_the_view() {
+fn what_is_disposed_of_leaves_every_view_as_it_was() {
     let registry = layered();
-    let before = names(&registry, Some("s"));
-    let mut disposer = registry.register(&Target::Scope("s".into()), tool("a", "shadow")).unwrap();
-    assert_eq!(names(&registry, Some("s")), "a:shadow b:preset c:global d:own");
-    disposer.dispose();
-    disposer.dispose();
-    drop(disposer);
-    assert_eq!(names(&registry, Some("s")), before);
+    let before = told(&registry);
+    let scope = Target::Scope("s".into());
+    let guard = || Arc::new(|_: &ToolName, _: &Value| None::<String>);
+    let contributions: [&dyn Fn() -> Disposer; 6] = [
+        &|| registry.register(&Target::Global, tool("x", "new")).unwrap(),
+        &|| registry.register(&scope, tool("a", "shadow")).unwrap(),
+        &|| registry.restrict(&scope, Restriction::deny(["a"])).unwrap(),
+        &|| registry.guard(&Target::Global, guard()).unwrap(),
+        &|| registry.guard(&scope, guard()).unwrap(),
+        &|| registry.present_as(&"p".into(), PresentationMode::Code).unwrap(),
+    ];
+    for (index, contribute) in contributions.iter().enumerate() {
+        let mut disposer = contribute();
+        assert_ne!(told(&registry), before, "{index}");
+        disposer.dispose();
+        assert_eq!(told(&registry), before, "{index}");
+        // Made again in the meantime, it is another one, which the first disposer does not know.
+        let again = contribute();
+        disposer.dispose();
+        drop(disposer);
+        assert_ne!(told(&registry), before, "{index}");
+        drop(again);
+        assert_eq!(told(&registry), before, "{index}");
+    }
 }
 
 ///
@@ -89,6 +125,16 @@ fn unusable_names_are_refused() {
     assert_eq!(refuse(""), "the tool name \"\" cannot be used: it is empty");
     assert_eq!(refuse("a\nb"), "the tool name \"a\\nb\" cannot be used: it holds control characters");
     assert!(refuse(&"x".repeat(129)).ends_with("it is longer than 128 bytes"));
+    registry.register(&Target::Global, tool(&"x".repeat(128), "")).unwrap().keep();
+    // Reserved in every mode, and in an inner layer too; a name of an outer layer is none that is taken.
+    for mode in [PresentationMode::Code, PresentationMode::Both] {
+        registry.set_default_mode(mode);
+        assert_eq!(refuse("run_code"), "the name `run_code` is reserved");
+    }
+    let scope = Target::Scope("s".into());
+    let reserved = registry.register(&scope, tool("run_code", "")).unwrap_err();
+    assert_eq!(reserved.to_string(), "the name `run_code` is reserved");
+    registry.register(&scope, tool("a", "inner")).unwrap().keep();
 }
 
 ///
@@ -138,9 +184,13 @@ fn every_contribution_but_a_guard_notifies() {
     assert!(!changed());
     registry.present_as(&"s".into(), PresentationMode::Code).unwrap().keep();
     assert!(changed());
+    let restriction = registry.restrict(&Target::Scope("s".into()), Restriction::deny(["a"])).unwrap();
+    assert!(changed());
+    drop(restriction);
+    assert!(changed());
 }
 
-/// CM-2, CM-5
+/// CM-2, CM-5
 #[test]
 fn modes_decide_what_is_shown_and_what_collapses() {
     let registry = layered();
@@ -153,6 +203,8 @@ fn modes_decide_what_is_shown_and_what_collapses() {
     assert!(matches!(code.resolve_execution("a", false), Resolution::Collapsed(_)));
     assert!(matches!(code.resolve_execution("a", true), Resolution::Tool(_)));
     assert!(matches!(code.resolve_execution("run_code", true), Resolution::Unknown));
+    assert!(matches!(code.resolve_execution("run_code", false), Resolution::Tool(_)));
+    assert_eq!(&*code.get("b").unwrap().definition().model().description, "preset", "whatever the mode");
     registry.present_as(&"s".into(), PresentationMode::Both).unwrap().keep();
     assert_eq!(view(&registry, "s").schemas().len(), 5);
     let twice = registry.present_as(&"s".into(), PresentationMode::Code).unwrap_err();

@@ -289,6 +289,23 @@ mod tests {
         assert_eq!(shown, json!({"name": "t", "description": "does", "parameters": {"type": "object"}}));
     }
 
+    /// T-7
+    #[test]
+    fn what_comes_from_outside_may_use_all_of_the_language() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"name": {"type": "string", "pattern": "^[a-z]+$"}},
+            "dependentRequired": {"name": ["id"]},
+        });
+        let builder = || Tool::builder("t").output(json!({"type": "null"}));
+        let tool = builder().foreign_parameters(schema.clone()).handler(nothing).unwrap();
+        let valid = |args: Value| tool.definition().parameters().validate(&args).is_ok();
+        assert!(valid(json!({"name": "abc", "id": 1})) && valid(json!({})));
+        assert!(!valid(json!({"name": "ABC", "id": 1})) && !valid(json!({"name": "abc"})));
+        let refused = builder().parameters(schema).handler(nothing).unwrap_err().to_string();
+        assert!(refused.contains("is not supported"), "{refused}");
+    }
+
     /// T-5
     #[test]
     fn classification_fails_closed() {
