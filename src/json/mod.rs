@@ -7,11 +7,13 @@ mod big;
 mod canonical;
 mod deep;
 mod size;
+mod whole;
 
 pub use big::{MAX_SAFE_INTEGER, has_big_integer};
 pub use canonical::{canonical_text, digest};
 pub use deep::{depth_exceeds, dismantle};
 pub use size::estimated_size;
+pub use whole::spell_whole_numbers;
 
 /// What a JSON value is, in the word used in messages.
 pub fn kind(value: &serde_json::Value) -> &'static str {

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
 use crate::pipeline::chain::AroundNext;
 use crate::pipeline::normalize::normalize;
-use crate::pipeline::prepare::{aborted_before_dispatch, panicked};
+use crate::pipeline::prepare::{aborted_before_dispatch, invalid_arguments, panicked};
 use crate::pipeline::{Call, Pipeline, Prepared};
 use crate::registry::RegisteredTool;
 use crate::tool::ToolContext;
@@ -99,8 +99,11 @@ impl<'a> Body<'a> {
                 ),
             )),
             Ok(Err(error)) => {
-                let code = if error.unsupported { ErrorCode::ToolUnsupported } else { ErrorCode::ToolFailed };
-                let mut failure = CallFailure::new(code, error.message);
+                let mut failure = match (error.invalid_arguments, error.unsupported) {
+                    (true, _) => invalid_arguments(&self.call.tool, &error.message),
+                    (false, true) => CallFailure::new(ErrorCode::ToolUnsupported, error.message),
+                    (false, false) => CallFailure::new(ErrorCode::ToolFailed, error.message),
+                };
                 failure.details = error.details;
                 Err(failure)
             }

@@ -19,7 +19,9 @@ use crate::tool::ToolContext;
 
 impl Pipeline {
     /// Decides whether a call may run (P-11). Schedulers await one after the other.
-    pub async fn prepare(&self, request: CallRequest) -> Prepared {
+    pub async fn prepare(&self, mut request: CallRequest) -> Prepared {
+        // An integer is one however it is spelled; bodies read integers by `serde`, which asks for digits alone.
+        json::spell_whole_numbers(&mut request.args);
         let mut context =
             ToolContext::new(request.id.clone(), request.session.clone(), request.cancel.clone())
                 .with_root(request.root)
@@ -108,9 +110,8 @@ impl Pipeline {
             return Err(CallFailure::new(ErrorCode::ToolArgsTooLarge, message));
         }
         tool.definition().parameters().validate(&call.args).map_err(|problems| {
-            let message = format!("arguments of `{}`: {problems}", call.tool);
             let details = serde_json::to_value(&problems).unwrap_or_default();
-            CallFailure::new(ErrorCode::ToolArgsInvalid, message).with_details(details)
+            invalid_arguments(&call.tool, &problems.to_string()).with_details(details)
         })
     }
 
@@ -174,6 +175,10 @@ fn denied(failure: CallFailure) -> Route {
 
 pub(super) fn panicked(tool: &ToolName, part: &str) -> CallFailure {
     CallFailure::new(ErrorCode::ToolPanicked, format!("{part} panicked while `{tool}` was called"))
+}
+
+pub(super) fn invalid_arguments(tool: &ToolName, problems: &str) -> CallFailure {
+    CallFailure::new(ErrorCode::ToolArgsInvalid, format!("arguments of `{tool}`: {problems}"))
 }
 
 pub(super) fn aborted_before_dispatch(tool: &ToolName) -> CallFailure {

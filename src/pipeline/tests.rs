@@ -10,7 +10,7 @@ use crate::content::ContentBlock;
 use crate::ids::{CallId, ParentToken, ScopeId, ToolName};
 use crate::outcome::{CallFailure, ErrorCode};
 use crate::registry::{PresentationMode, Target};
-use crate::tool::{Tool, ToolContext, ToolError};
+use crate::tool::{Tool, ToolContext, ToolError, tool};
 
 struct Bench {
     pipeline: Pipeline,
@@ -87,6 +87,43 @@ async fn unusable_calls_say_what_to_do() {
     let large = failure(bench.call("add", json!({"x": "y".repeat(2 << 20)})).await);
     assert_eq!(large.0, ErrorCode::ToolArgsTooLarge);
     assert_eq!(bench.log(), "");
+}
+
+/// P-16
+#[tokio::test]
+async fn an_integer_is_one_however_it_is_spelled() {
+    let bench = Bench::new(None);
+    let echo = Tool::builder("echo")
+        .parameters(json!({"type": "object", "properties": {"n": {"type": "integer"}}}))
+        .foreign_output(json!({}))
+        .handler(|args: Value, _context: ToolContext| async move { Ok(args) })
+        .unwrap();
+    bench.pipeline.registry().register(&Target::Global, echo).unwrap().keep();
+    let success = bench.call("echo", json!({"n": 3.0, "x": [-0.5, 1e3]})).await.unwrap();
+    assert_eq!(success.value.to_string(), r#"{"n":3,"x":[-0.5,1000]}"#);
+}
+
+/// P-16, T-6
+#[tokio::test]
+async fn what_fits_the_schema_and_not_the_type_is_an_argument_at_fault() {
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Args {
+        of: Vec<u64>,
+    }
+    let bench = Bench::new(None);
+    let sum = tool::<Args, u64>("sum", "Adds.")
+        .handler(|args: Args, _context| async move { Ok(args.of.iter().sum()) })
+        .unwrap();
+    bench.pipeline.registry().register(&Target::Global, sum).unwrap().keep();
+    assert_eq!(*bench.call("sum", json!({"of": [1.0, 2, 3e0]})).await.unwrap().value, json!(6));
+    let refused = bench.call("sum", json!({"of": [1, 1e21]})).await.unwrap_err();
+    let message = "expected an integer from 0 to 18446744073709551615, got 1e+21";
+    assert_eq!(refused.code, ErrorCode::ToolArgsInvalid);
+    assert_eq!(refused.message, format!("arguments of `sum`: {message} at /of/1"));
+    assert_eq!(
+        refused.details,
+        Some(json!({"listed": [{"pointer": "/of/1", "message": message}], "more": false}))
+    );
 }
 
 /// T-10

@@ -8,6 +8,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
+use crate::schema::{Problem, Problems};
 use crate::tool::ToolContext;
 
 /// What a body runs as.
@@ -17,7 +18,7 @@ pub type HandlerFuture = Pin<Box<dyn Future<Output = Result<Value, ToolError>> +
 ///
 /// A body must come to rest soon after its context is cancelled: the pipeline always waits for it (P-14).
 pub trait ToolHandler: Send + Sync + 'static {
-    /// Starts one call. The arguments fit the tool's parameters.
+    /// Starts one call. The arguments fit the tool's parameters, and `1.0` has become `1`.
     fn call(&self, args: Value, context: ToolContext) -> HandlerFuture;
 }
 
@@ -42,17 +43,29 @@ pub struct ToolError {
     pub details: Option<Value>,
     /// Whether the tool is only a stub in this deployment (`TOOL_UNSUPPORTED`).
     pub unsupported: bool,
+    /// Whether the arguments are at fault, although they fit the schema, and nothing was done
+    /// (`TOOL_ARGS_INVALID`). The pipeline puts the tool's name before the message.
+    pub invalid_arguments: bool,
 }
 
 impl ToolError {
     /// The tool ran and failed.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self { message: message.into(), details: None, unsupported: false }
+        Self { message: message.into(), details: None, unsupported: false, invalid_arguments: false }
     }
 
     /// The tool cannot do this here at all.
     pub fn unsupported(message: impl Into<String>) -> Self {
-        Self { message: message.into(), details: None, unsupported: true }
+        Self { unsupported: true, ..Self::failed(message) }
+    }
+
+    /// The arguments fit the schema and cannot be used all the same; nothing was done. `pointer` is the JSON
+    /// pointer to the place, empty for all of them; `message` says what is wrong there and what is expected.
+    pub fn invalid_arguments(pointer: impl Into<String>, message: impl Into<String>) -> Self {
+        let problem = Problem { pointer: pointer.into(), message: message.into(), hint: String::new() };
+        let problems = Problems { listed: vec![problem], more: false };
+        let details = serde_json::to_value(&problems).ok();
+        Self { details, invalid_arguments: true, ..Self::failed(problems.to_string()) }
     }
 
     /// The same with structured detail.

@@ -4,6 +4,7 @@
 //! through `serde`. It never changes a schema itself: [`derived`] does. It calls the builder.
 
 mod derived;
+mod place;
 
 use std::future::Future;
 
@@ -12,6 +13,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use derived::{Use, derived_schema};
+use place::read_arguments;
 
 use crate::tool::{Tool, ToolBuilder, ToolContext, ToolError, ToolHandler};
 
@@ -96,11 +98,9 @@ where
 {
     fn call(&self, args: Value, context: ToolContext) -> crate::tool::HandlerFuture {
         // The arguments fit the schema; a type may still refuse more than its schema says.
-        let body = match serde_json::from_value(args) {
+        let body = match read_arguments(&args) {
             Ok(args) => (self.body)(args, context),
-            Err(error) => {
-                return Box::pin(std::future::ready(Err(ToolError::failed(format!("arguments: {error}")))));
-            }
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
         };
         Box::pin(async move {
             let output = body.await?;
