@@ -23,7 +23,7 @@ const MAX_LINES_NAMED: usize = 10;
 pub struct EditArgs {
     /// File to change, relative to the root.
     pub file_path: String,
-    /// Text to replace, exactly as it is in the file, without line numbers. Must occur once unless `all`.
+    /// Text to replace, exactly as it is in the file, without line numbers. Must occur exactly once, unless `all`.
     pub old_string: String,
     /// Text to put in its place; empty deletes.
     pub new_string: String,
@@ -37,9 +37,11 @@ pub struct EditArgs {
 pub struct EditOutput {
     /// The file, relative to the root.
     pub path: String,
-    /// Occurrences replaced.
+    /// Occurrences replaced, at least 1.
+    #[schemars(range(min = 1))]
     pub replacements: u64,
-    /// Line of the first one, counted from 1.
+    /// Line where the first occurrence began, counted from 1.
+    #[schemars(range(min = 1))]
     pub first_line: u64,
 }
 
@@ -67,9 +69,10 @@ fn edit_with(
         });
     }
     if args.old_string == args.new_string {
-        return Err(FileError::Argument { argument: "new_string", rule: "is the same as `old_string`" });
+        let rule = "is the same as the one at /old_string; give the text to put in its place";
+        return Err(FileError::Argument { argument: "new_string", rule });
     }
-    let target = root.target(&args.file_path)?;
+    let target = root.target("file_path", &args.file_path)?;
     let given = target.given();
     let Some((parent, name)) = target.split() else {
         return Err(FileError::IsDirectory { path: given.to_owned() });
@@ -99,13 +102,29 @@ fn find(given: &str, text: &str, args: &EditArgs) -> Result<(usize, usize), File
         let near = near::text(text, &args.old_string);
         return Err(FileError::NoMatch { path: given.to_owned(), near });
     };
-    let rest: Vec<usize> = found.by_ref().take(MAX_LINES_NAMED - 1).collect();
-    let count = 1 + rest.len() + found.count();
+    let mut rest: Vec<usize> = found.by_ref().take(MAX_LINES_NAMED - 1).collect();
+    let mut count = 1 + rest.len() + found.count();
+    if count == 1 && !args.all {
+        // `match_indices` passes over what overlaps with the match before it.
+        let overlapping = overlapping(text, &args.old_string, first);
+        rest.extend(overlapping);
+        count += rest.len();
+    }
     if count > 1 && !args.all {
         let lines = std::iter::once(first).chain(rest).map(|at| line_at(text, at)).collect();
         return Err(FileError::ManyMatches { path: given.to_owned(), count, lines });
     }
     Ok((count, first))
+}
+
+/// Where `wanted` occurs again, beginning within its occurrence at `first`.
+fn overlapping(text: &str, wanted: &str, first: usize) -> Option<usize> {
+    let step = wanted.chars().next().map_or(1, char::len_utf8);
+    let from = first.checked_add(step)?;
+    // What began after the end would have been found already.
+    let to = first.checked_add(wanted.len())?.checked_add(wanted.len())?.min(text.len());
+    let to = (to..=text.len()).find(|to| text.is_char_boundary(*to))?;
+    text.get(from..to)?.find(wanted).map(|at| from + at)
 }
 
 /// Refuses a result above the cap before it is built.

@@ -21,16 +21,18 @@ pub enum FileError {
         source: std::io::Error,
     },
     /// An argument that its type allows but the tool does not.
-    #[error("`{argument}` {rule}")]
+    #[error("the argument at /{argument} {rule}")]
     Argument {
         /// Name of the argument.
         argument: &'static str,
-        /// What must hold of it.
+        /// What must hold of it, and what to do.
         rule: &'static str,
     },
     /// B-3: the path leaves the root.
-    #[error("`{path}` is outside the root; give a path relative to the root")]
+    #[error("`{path}` at /{argument} is outside the root; give a path relative to the root")]
     OutsideRoot {
+        /// Name of the argument.
+        argument: &'static str,
         /// The path as given.
         path: String,
     },
@@ -117,11 +119,40 @@ pub enum FileError {
         /// The cap in bytes.
         limit: u64,
     },
-    /// The path, or a name in it, is longer than allowed.
-    #[error("the path is too long ({bytes} bytes)")]
+    /// The path is longer than allowed.
+    #[error(
+        "the path at /{argument} is too long: {bytes} bytes, at most {limit} are allowed; give a shorter one"
+    )]
     PathTooLong {
+        /// Name of the argument.
+        argument: &'static str,
         /// Its length in bytes.
         bytes: usize,
+        /// The longest that is allowed, in bytes.
+        limit: usize,
+    },
+    /// A name in the path is longer than the file system takes.
+    #[error(
+        "the path at /{argument} has a name that is too long for the file system ({bytes} bytes); shorten it"
+    )]
+    NameTooLong {
+        /// Name of the argument.
+        argument: &'static str,
+        /// Length of the longest name in bytes.
+        bytes: usize,
+    },
+    /// More lines than one `read` returns.
+    #[error(
+        "`{path}` has {lines} lines to read, and at most {limit} are read at once; \
+         give a `limit`, and go on with `offset`"
+    )]
+    TooManyLines {
+        /// The path as given.
+        path: String,
+        /// Lines that were asked for and are there.
+        lines: u64,
+        /// The most that are read at once.
+        limit: u64,
     },
     /// The system denies it.
     #[error("permission denied: `{path}`")]
@@ -273,6 +304,9 @@ fn missing_hint(path: &str, missing: &str, near: Option<&str>) -> String {
     match near {
         Some(near) if path == missing => did_you_mean(near),
         Some(near) => format!("; `{missing}` does not exist, did you mean `{near}`?"),
+        None if path.contains(char::REPLACEMENT_CHARACTER) => {
+            "; a name that is not UTF-8 is shown with U+FFFD in it and cannot be opened".to_owned()
+        }
         None if path == missing => "; use `list` or `glob` to find it".to_owned(),
         None => format!("; `{missing}` does not exist, use `list` to see what does"),
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::FileError;
 use super::limits::{FileLimits, MAX_GLOB_BYTES};
 use super::root::Root;
-use super::walk::{EntryKind, Walk, WalkOptions, show};
+use super::walk::{EntryKind, Walk, WalkOptions, is_zero, show};
 
 /// Arguments of `glob`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -40,6 +40,9 @@ pub struct GlobOutput {
     /// Those of `paths` whose names are not UTF-8: they show U+FFFD and cannot be opened.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lossy_paths: Vec<String>,
+    /// Directories that could not be read, whose files are missing; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable: u64,
 }
 
 /// Finds files by a glob (B-1).
@@ -55,7 +58,7 @@ pub fn glob(
 ) -> Result<GlobOutput, FileError> {
     let pattern = args.pattern.strip_prefix("./").unwrap_or(&args.pattern);
     let matcher = compile(pattern)?;
-    let start = root.target(args.path.as_deref().unwrap_or("."))?;
+    let start = root.target("path", args.path.as_deref().unwrap_or("."))?;
     let names_hidden = pattern.split('/').any(|part| part.starts_with('.'));
     let options = WalkOptions {
         hidden: args.hidden || names_hidden,
@@ -65,15 +68,18 @@ pub fn glob(
     };
     let limit = super::limits::clamp(args.limit, limits.max_entries);
     let mut walk = Walk::start(root, &start, options, cancelled)?;
-    let mut output = GlobOutput { paths: Vec::new(), truncated: false, lossy_paths: Vec::new() };
+    let mut output =
+        GlobOutput { paths: Vec::new(), truncated: false, lossy_paths: Vec::new(), unreadable: 0 };
+    let mut bytes_left = limits.max_result_bytes;
     while let Some(kind) = walk.next()? {
         if kind != EntryKind::File || !matcher.is_match(walk.path_below_start()) {
             continue;
         }
-        if output.paths.len() >= limit {
+        if output.paths.len() >= limit || bytes_left == 0 {
             output.truncated = true;
             break;
         }
+        bytes_left = bytes_left.saturating_sub(walk.path().len());
         let (path, lossy) = show(walk.path());
         if lossy {
             output.lossy_paths.push(path.clone());
@@ -81,6 +87,7 @@ pub fn glob(
         output.paths.push(path);
     }
     output.truncated |= walk.truncated;
+    output.unreadable = walk.unreadable;
     Ok(output)
 }
 

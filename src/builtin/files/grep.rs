@@ -69,6 +69,8 @@ pub enum GrepMode {
     Matches,
     /// Only how many lines match in each file, in `counts`.
     Count,
+    /// Only how many matches there are in each file, in `counts`; a line may hold several.
+    CountMatches,
 }
 
 /// What a search found.
@@ -80,7 +82,7 @@ pub struct GrepOutput {
     pub counts: Vec<FileCount>,
     /// Files that were searched, with or without a match.
     pub files_searched: u64,
-    /// Files that were left out.
+    /// What should have been searched and was not.
     pub skipped: GrepSkipped,
     /// Whether matches or files are missing because there are too many.
     pub truncated: bool,
@@ -95,8 +97,10 @@ pub struct GrepMatch {
     /// File, relative to the root.
     pub path: String,
     /// Line number, counted from 1.
+    #[schemars(range(min = 1))]
     pub line: u64,
     /// Where in the line the first match starts, in characters counted from 1.
+    #[schemars(range(min = 1))]
     pub column: u64,
     /// The line without its line ending; bytes that are not UTF-8 show as U+FFFD.
     pub text: String,
@@ -111,23 +115,24 @@ pub struct GrepMatch {
     pub after: Vec<String>,
 }
 
-/// How many lines of a file match.
+/// How many lines of a file match, or how many matches it holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileCount {
     /// File, relative to the root.
     pub path: String,
-    /// Matching lines, at least 1.
+    /// Matching lines, or matches, at least 1.
+    #[schemars(range(min = 1))]
     pub count: u64,
 }
 
-/// Files that were not searched, by reason.
+/// What was not searched, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GrepSkipped {
-    /// Not text: a NUL byte was found.
+    /// Files that are not text: a NUL byte was found.
     pub binary: u64,
-    /// Larger than the host allows.
+    /// Files larger than the host allows.
     pub too_large: u64,
-    /// Could not be read, or vanished.
+    /// Files and directories that could not be read, or vanished.
     pub unreadable: u64,
 }
 
@@ -144,7 +149,7 @@ pub fn grep(
 ) -> Result<GrepOutput, FileError> {
     let mut search = Search::new(args, limits)?;
     let filter = args.glob.as_deref().map(Filter::new).transpose()?;
-    let start = root.target(args.path.as_deref().unwrap_or("."))?;
+    let start = root.target("path", args.path.as_deref().unwrap_or("."))?;
     if let Opened::File(file) = open_any(root, &start)? {
         let bytes = u64::try_from(file.stat.st_size).unwrap_or(0);
         let limit = limits.max_file_bytes;
@@ -207,7 +212,7 @@ struct Search<'a> {
     matcher: RegexMatcher,
     searcher: Searcher,
     limits: &'a FileLimits,
-    counting: bool,
+    mode: GrepMode,
     context: u64,
     room: usize,
     bytes_left: usize,
@@ -216,7 +221,7 @@ struct Search<'a> {
 
 impl<'a> Search<'a> {
     fn new(args: &GrepArgs, limits: &'a FileLimits) -> Result<Self, FileError> {
-        let counting = args.mode == GrepMode::Count;
+        let counting = args.mode != GrepMode::Matches;
         let context = if counting { 0 } else { clamp(args.context.or(Some(0)), limits.max_context) };
         let matcher = compile_regex(args)?;
         let searcher = SearcherBuilder::new()
@@ -231,7 +236,7 @@ impl<'a> Search<'a> {
             matcher,
             searcher,
             limits,
-            counting,
+            mode: args.mode,
             context: context as u64,
             room: clamp(args.limit, if counting { limits.max_entries } else { limits.max_matches }),
             bytes_left: limits.max_result_bytes,
@@ -251,7 +256,7 @@ impl<'a> Search<'a> {
             path: &path,
             context: self.context,
             max_line_chars: self.limits.max_line_chars,
-            counting: self.counting,
+            mode: self.mode,
             room: self.room,
             bytes_left: self.bytes_left,
             matches: Vec::new(),
@@ -260,11 +265,17 @@ impl<'a> Search<'a> {
             full: false,
             binary: false,
         };
-        // A file may grow while it is read.
-        let result = self.searcher.search_reader(&self.matcher, (&file.file).take(limit), &mut sink);
-        if result.is_err() || sink.binary {
-            let skipped = &mut self.output.skipped;
-            let reason = if result.is_err() { &mut skipped.unreadable } else { &mut skipped.binary };
+        let mut input = (&file.file).take(limit.saturating_add(1));
+        let result = self.searcher.search_reader(&self.matcher, &mut input, &mut sink);
+        let skipped = &mut self.output.skipped;
+        let reason = match result {
+            Err(_) => Some(&mut skipped.unreadable),
+            Ok(()) if sink.binary => Some(&mut skipped.binary),
+            // It grew while it was read, or did not state its size.
+            Ok(()) if input.limit() == 0 => Some(&mut skipped.too_large),
+            Ok(()) => None,
+        };
+        if let Some(reason) = reason {
             *reason += 1;
             return;
         }
@@ -274,17 +285,18 @@ impl<'a> Search<'a> {
         if count == 0 {
             return;
         }
-        if self.counting {
-            let Some(room) = room.checked_sub(1) else {
+        if self.mode == GrepMode::Matches {
+            self.room = room;
+            self.bytes_left = bytes_left;
+            self.output.matches.extend(matches);
+        } else {
+            let Some(room) = room.checked_sub(1).filter(|_| bytes_left > 0) else {
                 self.output.truncated = true;
                 return;
             };
             self.room = room;
+            self.bytes_left = bytes_left.saturating_sub(path.len());
             self.output.counts.push(FileCount { path: path.clone(), count });
-        } else {
-            self.room = room;
-            self.bytes_left = bytes_left;
-            self.output.matches.extend(matches);
         }
         if lossy {
             self.output.lossy_paths.push(path);
@@ -297,7 +309,7 @@ fn compile_regex(args: &GrepArgs) -> Result<RegexMatcher, FileError> {
     if !args.literal {
         // The matcher puts a group around the pattern, which moves the positions in its errors and makes
         // `a)(b` valid: the pattern has to be valid by itself.
-        regex_syntax::parse(&args.pattern).map_err(|error| fail(error.to_string()))?;
+        regex_syntax::parse(&args.pattern).map_err(|error| fail(syntax_problem(&args.pattern, &error)))?;
     }
     RegexMatcherBuilder::new()
         .multi_line(true)
@@ -309,4 +321,21 @@ fn compile_regex(args: &GrepArgs) -> Result<RegexMatcher, FileError> {
         .dfa_size_limit(MAX_REGEX_BYTES)
         .build(&args.pattern)
         .map_err(|error| fail(error.to_string()))
+}
+
+/// What is wrong with a pattern. The library's text shows all of it; of a long one the place must do.
+fn syntax_problem(pattern: &str, error: &regex_syntax::Error) -> String {
+    const SHOWN: usize = 1_000;
+    if pattern.len() <= SHOWN {
+        return error.to_string();
+    }
+    match error {
+        regex_syntax::Error::Parse(error) => {
+            format!("{} at byte {}", error.kind(), error.span().start.offset)
+        }
+        regex_syntax::Error::Translate(error) => {
+            format!("{} at byte {}", error.kind(), error.span().start.offset)
+        }
+        _ => "the pattern is not valid".to_owned(),
+    }
 }

@@ -10,6 +10,8 @@
 pub struct FileLimits {
     /// Largest file, in bytes, that is read, searched or written. Default 10 MiB.
     pub max_file_bytes: u64,
+    /// Most lines that one `read` returns; each takes some 500 bytes on its way. Default 200,000.
+    pub max_lines: usize,
     /// Most matches that one `grep` returns. Default 1,000.
     pub max_matches: usize,
     /// Most entries that one `list`, paths that one `glob`, or files that one counting `grep` returns.
@@ -21,7 +23,7 @@ pub struct FileLimits {
     pub max_line_chars: usize,
     /// Most lines of context on each side of a `grep` match. Default 20.
     pub max_context: usize,
-    /// Most bytes of text in one `grep` result, context included. Default 4 MiB.
+    /// Most bytes of text in the result of one `list`, `glob` or `grep`: paths, lines and context. Default 4 MiB.
     pub max_result_bytes: usize,
 }
 
@@ -29,6 +31,7 @@ impl Default for FileLimits {
     fn default() -> Self {
         Self {
             max_file_bytes: 10 * 1024 * 1024,
+            max_lines: 200_000,
             max_matches: 1_000,
             max_entries: 10_000,
             max_visited: 1_000_000,

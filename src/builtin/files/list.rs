@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::FileError;
 use super::limits::FileLimits;
 use super::root::Root;
-use super::walk::{EntryKind, Walk, WalkOptions, show};
+use super::walk::{EntryKind, Walk, WalkOptions, is_zero, show};
 
 /// Arguments of `list`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -35,6 +35,9 @@ pub struct ListOutput {
     pub entries: Vec<ListEntry>,
     /// Whether entries are missing because there are too many.
     pub truncated: bool,
+    /// Directories whose entries are missing because they could not be read; absent when there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unreadable: u64,
 }
 
 /// One entry of a directory.
@@ -66,9 +69,10 @@ pub fn list(
 ) -> Result<ListOutput, FileError> {
     let depth = args.depth.unwrap_or(1);
     if depth == 0 {
-        return Err(FileError::Argument { argument: "depth", rule: "must be at least 1" });
+        let rule = "must be at least 1, which lists the directory itself";
+        return Err(FileError::Argument { argument: "depth", rule });
     }
-    let start = root.target(args.path.as_deref().unwrap_or("."))?;
+    let start = root.target("path", args.path.as_deref().unwrap_or("."))?;
     let options = WalkOptions {
         hidden: args.hidden,
         ignored: args.ignored,
@@ -77,12 +81,14 @@ pub fn list(
     };
     let mut walk = Walk::start(root, &start, options, cancelled)?;
     let mut entries = Vec::new();
+    let mut bytes_left = limits.max_result_bytes;
     let mut full = false;
     while let Some(kind) = walk.next()? {
-        if entries.len() >= limits.max_entries {
+        if entries.len() >= limits.max_entries || bytes_left == 0 {
             full = true;
             break;
         }
+        bytes_left = bytes_left.saturating_sub(walk.path().len());
         let size = match kind {
             EntryKind::File => walk.stat().ok().and_then(|stat| u64::try_from(stat.st_size).ok()),
             EntryKind::Dir | EntryKind::Symlink | EntryKind::Other => None,
@@ -90,5 +96,5 @@ pub fn list(
         let (path, lossy) = show(walk.path());
         entries.push(ListEntry { path, kind, size, lossy });
     }
-    Ok(ListOutput { entries, truncated: full || walk.truncated })
+    Ok(ListOutput { entries, truncated: full || walk.truncated, unreadable: walk.unreadable })
 }

@@ -14,6 +14,8 @@ use super::error::NearText;
 const MAX_NAMES: usize = 4_096;
 /// Lines of the searched text that are compared with a file's lines.
 const MAX_LINES: usize = 400;
+/// Lines of a file that are compared.
+const MAX_FILE_LINES: usize = 200_000;
 /// Line comparisons made for a hint.
 const MAX_COMPARISONS: usize = 2_000_000;
 /// Names less similar than this are not worth a hint.
@@ -79,7 +81,7 @@ fn similar_lines(text: &str, wanted: &str) -> NearText {
     if wanted.len() > MAX_LINES {
         return NearText::Nothing;
     }
-    let lines: Vec<String> = text.lines().map(squeeze).collect();
+    let lines: Vec<String> = text.lines().take(MAX_FILE_LINES).map(squeeze).collect();
     let mut budget = MAX_COMPARISONS;
     let mut first_line = None;
     for (start, window) in lines.windows(wanted.len()).enumerate() {

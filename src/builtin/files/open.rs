@@ -105,7 +105,10 @@ pub(super) fn diagnose(root: &Root, target: &Target, errno: Errno) -> FileError 
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::NXIO => {
             find_obstacle(root, target).unwrap_or_else(|| FileError::io(given, "open", errno))
         }
-        Errno::NAMETOOLONG => FileError::PathTooLong { bytes: given.len() },
+        Errno::NAMETOOLONG => {
+            let bytes = target.components().map(str::len).max().unwrap_or_default();
+            FileError::NameTooLong { argument: target.argument(), bytes }
+        }
         other => FileError::io(given, "open", other),
     }
 }

@@ -28,13 +28,14 @@ pub struct ReadArgs {
 
 /// The lines of a file.
 ///
-/// Joining every `text` of a whole file with its line ending, plus one more if `final_newline` is set,
-/// gives back the exact content.
+/// The exact content of a file is every `text` of it, joined with `\r\n` if `line_ending` is `crlf` and with
+/// `\n` otherwise, and once more that at the end if `final_newline` is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadOutput {
     /// The file, relative to the root.
     pub path: String,
     /// The line that reading started at, counted from 1.
+    #[schemars(range(min = 1))]
     pub offset: u64,
     /// The lines read; empty when `offset` is past the end.
     pub lines: Vec<ReadLine>,
@@ -50,6 +51,7 @@ pub struct ReadOutput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadLine {
     /// Line number, counted from 1.
+    #[schemars(range(min = 1))]
     pub number: u64,
     /// The line without its line ending.
     pub text: String,
@@ -123,13 +125,14 @@ pub(super) fn number_lines<'a>(
 /// Reads lines of a text file (B-2).
 ///
 /// # Errors
-/// [`FileError`] when the path is refused (B-3), or names no regular UTF-8 file within the cap.
+/// [`FileError`] when the path is refused (B-3), or names no regular UTF-8 file within the cap, or when it has
+/// more lines than may be read at once: none is left out in silence.
 pub fn read(root: &Root, args: &ReadArgs, limits: &FileLimits) -> Result<ReadOutput, FileError> {
     let offset = args.offset.unwrap_or(1);
     if offset == 0 {
-        return Err(FileError::Argument { argument: "offset", rule: "counts lines from 1" });
+        return Err(FileError::Argument { argument: "offset", rule: "counts lines from 1; pass at least 1" });
     }
-    let target = root.target(&args.file_path)?;
+    let target = root.target("file_path", &args.file_path)?;
     let text = open_file(root, &target)?.text(target.given(), limits.max_file_bytes)?;
     let line_ending = LineEnding::of(&text);
     let (body, final_newline) = match text.strip_suffix('\n') {
@@ -144,6 +147,10 @@ pub fn read(root: &Root, args: &ReadArgs, limits: &FileLimits) -> Result<ReadOut
     let total_lines =
         if text.is_empty() { 0 } else { count(body.matches(separator).count()).saturating_add(1) };
     let wanted = args.limit.unwrap_or(u64::MAX).min(total_lines.saturating_sub(offset - 1));
+    let most = u64::try_from(limits.max_lines).unwrap_or(u64::MAX);
+    if wanted > most {
+        return Err(FileError::TooManyLines { path: target.given().to_owned(), lines: wanted, limit: most });
+    }
     let lines = (offset..)
         .zip(body.split(separator).skip(usize::try_from(offset - 1).unwrap_or(usize::MAX)))
         .take(usize::try_from(wanted).unwrap_or(usize::MAX))

@@ -46,7 +46,8 @@ impl Root {
         &self.0.beneath
     }
 
-    pub(super) fn target(&self, given: &str) -> Result<Target, FileError> {
-        Target::resolve(given, &[&self.0.path, &self.0.given])
+    /// The path in `argument`.
+    pub(super) fn target(&self, argument: &'static str, given: &str) -> Result<Target, FileError> {
+        Target::resolve(argument, given, &[&self.0.path, &self.0.given])
     }
 }

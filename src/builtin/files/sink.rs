@@ -9,7 +9,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkFinish, SinkMatch};
 
-use super::grep::GrepMatch;
+use super::grep::{GrepMatch, GrepMode};
 
 /// Collects the matches of one file.
 #[derive(Debug)]
@@ -19,14 +19,14 @@ pub(super) struct FileSink<'a> {
     /// Lines of context on each side.
     pub(super) context: u64,
     pub(super) max_line_chars: usize,
-    /// Only count.
-    pub(super) counting: bool,
+    /// What is wanted: the lines, or how many.
+    pub(super) mode: GrepMode,
     /// Matches that may still be added.
     pub(super) room: usize,
     /// Bytes of text that may still be added.
     pub(super) bytes_left: usize,
     pub(super) matches: Vec<GrepMatch>,
-    /// Lines that match.
+    /// Lines that match, or matches.
     pub(super) count: u64,
     /// The last lines before this one, for the context before a match.
     pub(super) recent: VecDeque<(u64, String)>,
@@ -37,6 +37,18 @@ pub(super) struct FileSink<'a> {
 }
 
 impl FileSink<'_> {
+    /// How many matches a matching line holds.
+    fn matches_in(&self, line: &[u8]) -> u64 {
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let mut count = 0;
+        let counted = self.matcher.find_iter(line, |_| {
+            count += 1;
+            true
+        });
+        debug_assert!(counted.is_ok(), "this matcher does not fail");
+        count.max(1)
+    }
+
     /// Takes note of a line, matching or not, as context of the matches around it.
     fn remember(&mut self, number: u64, text: String) {
         for earlier in self.matches.iter_mut().rev() {
@@ -58,9 +70,16 @@ impl Sink for FileSink<'_> {
     type Error = std::io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {
-        if self.counting {
-            self.count += 1;
-            return Ok(true);
+        match self.mode {
+            GrepMode::Matches => {}
+            GrepMode::Count => {
+                self.count += 1;
+                return Ok(true);
+            }
+            GrepMode::CountMatches => {
+                self.count += self.matches_in(found.bytes());
+                return Ok(true);
+            }
         }
         if self.room == 0 || self.bytes_left == 0 {
             self.full = true;
@@ -80,7 +99,7 @@ impl Sink for FileSink<'_> {
         let first = line.saturating_sub(self.context);
         let before = self.recent.iter().filter(|(number, _)| (first..line).contains(number));
         let before: Vec<String> = before.map(|(_, text)| text.clone()).collect();
-        let added = text.len() + before.iter().map(String::len).sum::<usize>();
+        let added = self.path.len() + text.len() + before.iter().map(String::len).sum::<usize>();
         self.bytes_left = self.bytes_left.saturating_sub(added);
         self.matches.push(GrepMatch {
             path: self.path.to_owned(),

@@ -12,6 +12,8 @@ use super::limits::MAX_PATH_BYTES;
 /// A path inside the root: relative, `/` between components, without `.`, `..` or empty components.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Target {
+    /// Name of the argument that the path was given in.
+    argument: &'static str,
     given: String,
     rel: String,
     /// Whether `rel` is all of `given`, not a directory on the way.
@@ -19,18 +21,20 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Resolves `given` against a root that is known under the names `roots`.
-    pub(super) fn resolve(given: &str, roots: &[&Path]) -> Result<Self, FileError> {
+    /// Resolves `given`, the path in `argument`, against a root that is known under the names `roots`.
+    pub(super) fn resolve(argument: &'static str, given: &str, roots: &[&Path]) -> Result<Self, FileError> {
         if given.is_empty() {
-            return Err(FileError::Argument { argument: "path", rule: "must not be empty; `.` is the root" });
+            let rule = "must not be empty; give a path relative to the root, which itself is `.`";
+            return Err(FileError::Argument { argument, rule });
         }
         if given.len() > MAX_PATH_BYTES {
-            return Err(FileError::PathTooLong { bytes: given.len() });
+            return Err(FileError::PathTooLong { argument, bytes: given.len(), limit: MAX_PATH_BYTES });
         }
         if given.contains('\0') {
-            return Err(FileError::Argument { argument: "path", rule: "must not contain a NUL character" });
+            let rule = "must not contain a NUL character; no file has one in its name";
+            return Err(FileError::Argument { argument, rule });
         }
-        let outside = || FileError::OutsideRoot { path: given.to_owned() };
+        let outside = || FileError::OutsideRoot { argument, path: given.to_owned() };
         let absolute = given.starts_with('/');
         let mut parts: Vec<&str> = Vec::new();
         for part in given.split('/') {
@@ -47,7 +51,7 @@ impl Target {
         }
         let rel = parts.join("/");
         if !absolute {
-            return Ok(Self { given: given.to_owned(), rel, whole: true });
+            return Ok(Self { argument, given: given.to_owned(), rel, whole: true });
         }
         let full = format!("/{rel}");
         let inside =
@@ -56,7 +60,13 @@ impl Target {
             Component::Normal(name) => name.to_str(),
             _ => None,
         });
-        Ok(Self { given: given.to_owned(), rel: rel.collect::<Vec<_>>().join("/"), whole: true })
+        let rel = rel.collect::<Vec<_>>().join("/");
+        Ok(Self { argument, given: given.to_owned(), rel, whole: true })
+    }
+
+    /// Name of the argument that the path was given in.
+    pub(super) fn argument(&self) -> &'static str {
+        self.argument
     }
 
     /// The path as it stood in the arguments.
@@ -80,7 +90,9 @@ impl Target {
             return None;
         }
         let (parent, name) = self.rel.rsplit_once('/').unwrap_or(("", &self.rel));
-        Some((Self { given: self.given.clone(), rel: parent.to_owned(), whole: false }, name))
+        let parent =
+            Self { argument: self.argument, given: self.given.clone(), rel: parent.to_owned(), whole: false };
+        Some((parent, name))
     }
 
     /// Whether this is all of the path that was given, not a directory on the way.
@@ -98,7 +110,7 @@ mod tests {
     use super::*;
 
     fn rel(given: &str) -> Result<String, String> {
-        Target::resolve(given, &[Path::new("/srv/real"), Path::new("/srv/alias")])
+        Target::resolve("path", given, &[Path::new("/srv/real"), Path::new("/srv/alias")])
             .map(|target| target.rel)
             .map_err(|error| error.to_string())
     }
@@ -130,7 +142,7 @@ mod tests {
         {
             assert_eq!(
                 rel(given),
-                Err(format!("`{given}` is outside the root; give a path relative to the root"))
+                Err(format!("`{given}` at /path is outside the root; give a path relative to the root"))
             );
         }
     }
@@ -138,8 +150,9 @@ mod tests {
     /// B-3
     #[test]
     fn paths_that_name_nothing_are_refused() {
-        assert_eq!(rel(""), Err("`path` must not be empty; `.` is the root".to_owned()));
-        assert_eq!(rel("a\0b"), Err("`path` must not contain a NUL character".to_owned()));
-        assert_eq!(rel(&"a/".repeat(9000)), Err("the path is too long (18000 bytes)".to_owned()));
+        let refused = |given: &str| rel(given).unwrap_err();
+        insta::assert_snapshot!(refused(""), @"the argument at /path must not be empty; give a path relative to the root, which itself is `.`");
+        insta::assert_snapshot!(refused("a\0b"), @"the argument at /path must not contain a NUL character; no file has one in its name");
+        insta::assert_snapshot!(refused(&"a/".repeat(9000)), @"the path at /path is too long: 18000 bytes, at most 16384 are allowed; give a shorter one");
     }
 }

@@ -319,6 +319,12 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Whether a count is left out of a value.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what `serde` asks for")]
+pub(super) fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Bytes as a path.
 pub(super) fn as_path(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))

@@ -63,7 +63,7 @@ pub fn write(
     args: &WriteArgs,
     limits: &FileLimits,
 ) -> Result<(WriteOutput, DiffData), FileError> {
-    let target = root.target(&args.file_path)?;
+    let target = root.target("file_path", &args.file_path)?;
     let given = target.given();
     let bytes = u64::try_from(args.content.len()).unwrap_or(u64::MAX);
     let limit = limits.max_file_bytes;
@@ -76,7 +76,7 @@ pub fn write(
     if given.ends_with('/') {
         return Err(FileError::Argument {
             argument: "file_path",
-            rule: "must name a file, not end with `/`",
+            rule: "must name a file, not a directory; leave out the `/` at its end",
         });
     }
     let dir = open_parent(root, &parent, args.create_dirs)?;

@@ -45,7 +45,7 @@ fn remove_tree(fixture: &Fixture, name: &str) {
 fn use_tree(fixture: &Fixture, name: &str) {
     let options =
         WalkOptions { hidden: false, ignored: false, max_depth: usize::MAX, max_visited: usize::MAX };
-    let start = fixture.root.target(".").unwrap();
+    let start = fixture.root.target("path", ".").unwrap();
     let mut walk = Walk::start(&fixture.root, &start, options, &|| false).unwrap();
     let (mut files, mut most_open) = (0, 0);
     while let Some(kind) = walk.next().unwrap() {
@@ -53,13 +53,19 @@ fn use_tree(fixture: &Fixture, name: &str) {
         most_open = most_open.max(walk.open_dirs());
     }
     assert_eq!((files, most_open, walk.unreadable), (LEVELS + 1, 32, 0));
-    let found = fixture.grep(&GrepArgs { mode: GrepMode::Count, ..grep_args("found") }).unwrap();
+    let limits = FileLimits { max_result_bytes: usize::MAX, ..FileLimits::default() };
+    let args = GrepArgs { mode: GrepMode::Count, ..grep_args("found") };
+    let found = grep(&fixture.root, &args, &limits, &|| false).unwrap();
     assert_eq!((found.counts.len(), found.skipped), (LEVELS + 1, GrepSkipped::default()));
     let deepest = format!("{}z.txt", format!("{name}/").repeat(LEVELS));
     assert_eq!(fixture.glob(&glob_args("**/z.txt")).unwrap().paths.first(), Some(&deepest));
     let read = fixture.read(&deepest).map(|output| output.lines[0].text.clone());
     if deepest.len() > MAX_PATH_BYTES {
-        assert_eq!(read.unwrap_err().to_string(), format!("the path is too long ({} bytes)", deepest.len()));
+        let bytes = deepest.len();
+        let expected = format!(
+            "the path at /file_path is too long: {bytes} bytes, at most {MAX_PATH_BYTES} are allowed"
+        );
+        assert!(read.unwrap_err().to_string().starts_with(&expected));
     } else {
         assert_eq!(read.unwrap(), "found");
     }
@@ -94,7 +100,7 @@ fn a_directory_that_became_a_link_is_not_entered_again() {
         }
         let options =
             WalkOptions { hidden: false, ignored: false, max_depth: usize::MAX, max_visited: usize::MAX };
-        let start = fixture.root.target(".").unwrap();
+        let start = fixture.root.target("path", ".").unwrap();
         let mut walk = Walk::start(&fixture.root, &start, options, &|| false).unwrap();
         for _ in 0..levels {
             assert_eq!(walk.next().unwrap(), Some(EntryKind::Dir));

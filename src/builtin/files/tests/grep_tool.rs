@@ -108,6 +108,14 @@ fn counting_gives_matching_lines_per_file() {
     assert_eq!((output.matches.len(), output.files_searched, output.truncated), (0, 3, false));
     let output = fixture.grep(&GrepArgs { limit: Some(1), ..args }).unwrap();
     assert_eq!((output.counts, output.truncated), (vec![count("a", 2)], true));
+    let matches = |pattern: &str| {
+        let args = GrepArgs { mode: GrepMode::CountMatches, ..grep_args(pattern) };
+        fixture.grep(&args).unwrap().counts
+    };
+    assert_eq!(matches("x"), [count("a", 3), count("c", 1)]);
+    assert_eq!(matches("^x"), [count("a", 2), count("c", 1)]);
+    fixture.put("a", "xx xxx\r\nx\r\n\r\n");
+    assert_eq!(matches("xx$|x"), [count("a", 5), count("c", 1)]);
 }
 
 /// B-1

@@ -13,6 +13,7 @@ use super::*;
 mod deep;
 mod escape;
 mod grep_tool;
+mod hostile;
 mod props;
 mod race;
 mod reading;

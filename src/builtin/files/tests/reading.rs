@@ -62,7 +62,7 @@ fn offset_and_limit_choose_lines() {
     }
     let args = ReadArgs { offset: Some(0), ..read_args("f") };
     let result = read(&fixture.root, &args, &FileLimits::default());
-    assert_eq!(message(result), "`offset` counts lines from 1");
+    assert_eq!(message(result), "the argument at /offset counts lines from 1; pass at least 1");
 }
 
 /// B-2
@@ -123,7 +123,10 @@ fn what_cannot_be_read_is_named() {
             assert_eq!(message(read(&fixture.root, &read_args(path), &limits)), expected);
         }
         let long = "x".repeat(300);
-        assert_eq!(message(fixture.read(&long)), "the path is too long (300 bytes)");
+        assert_eq!(
+            message(fixture.read(&format!("src/{long}"))),
+            "the path at /file_path has a name that is too long for the file system (300 bytes); shorten it"
+        );
         assert_eq!(
             message(fixture.list(&ListArgs { path: Some("latin".to_owned()), ..ListArgs::default() })),
             "`latin` is not a directory"
@@ -251,7 +254,10 @@ fn names_that_are_not_utf8_are_shown_and_marked() {
         assert_eq!((grep.matches.len(), grep.lossy_paths), (1, vec![shown.clone()]));
         assert_eq!(
             message(fixture.read(&shown)),
-            format!("no such file or directory: `{shown}`; use `list` or `glob` to find it")
+            format!(
+                "no such file or directory: `{shown}`; \
+                 a name that is not UTF-8 is shown with U+FFFD in it and cannot be opened"
+            )
         );
     });
 }

@@ -75,7 +75,10 @@ fn what_cannot_be_written_is_named() {
         assert_eq!(message(fixture.write("dir", "x")), is_dir("dir"));
         assert_eq!(message(fixture.write(".", "x")), is_dir("."));
         assert_eq!(message(fixture.edit("dir", "x", "y")), is_dir("dir"));
-        assert_eq!(message(fixture.write("new/", "x")), "`file_path` must name a file, not end with `/`");
+        assert_eq!(
+            message(fixture.write("new/", "x")),
+            "the argument at /file_path must name a file, not a directory; leave out the `/` at its end"
+        );
         assert_eq!(
             message(fixture.edit("dri/x", "a", "b")),
             "no such file or directory: `dri/x`; `dri` does not exist, did you mean `dir`?"
@@ -86,7 +89,10 @@ fn what_cannot_be_written_is_named() {
             "`f` is too large: 4 bytes, at most 3 are allowed"
         );
         let long = "x".repeat(256);
-        assert_eq!(message(fixture.write(&long, "x")), "the path is too long (256 bytes)");
+        assert_eq!(
+            message(fixture.write(&long, "x")),
+            "the path at /file_path has a name that is too long for the file system (256 bytes); shorten it"
+        );
         assert_eq!(fixture.temporary_files(), 0);
     });
 }
@@ -164,7 +170,10 @@ fn an_edit_without_effect_is_refused() {
     let fixture = Fixture::new(&[("f", "a")]);
     assert_eq!(
         message(fixture.edit("f", "", "x")),
-        "`old_string` must not be empty; use `write` to make a file or replace all of it"
+        "the argument at /old_string must not be empty; use `write` to make a file or replace all of it"
     );
-    assert_eq!(message(fixture.edit("f", "a", "a")), "`new_string` is the same as `old_string`");
+    assert_eq!(
+        message(fixture.edit("f", "a", "a")),
+        "the argument at /new_string is the same as the one at /old_string; give the text to put in its place"
+    );
 }

@@ -110,7 +110,9 @@ pub(super) fn grep_result(args: &Value, result: &CallResult) -> Option<ResultCar
         GrepMode::Matches => SearchCard::Matches(
             output.matches.into_iter().map(|found| place(&found.path, Some(found.line))).collect(),
         ),
-        GrepMode::Count => SearchCard::Paths(output.counts.into_iter().map(|found| found.path).collect()),
+        GrepMode::Count | GrepMode::CountMatches => {
+            SearchCard::Paths(output.counts.into_iter().map(|found| found.path).collect())
+        }
     };
     Some(ResultCard::Search { found })
 }

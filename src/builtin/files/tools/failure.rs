@@ -14,10 +14,10 @@ pub(super) fn tool_error(error: &FileError) -> ToolError {
     details.insert("kind".to_owned(), kind(error).into());
     let more = match error {
         FileError::Argument { argument, .. } => json!({"argument": argument}),
-        FileError::OutsideRoot { path }
-        | FileError::IsDirectory { path }
-        | FileError::Denied { path }
-        | FileError::Changed { path } => json!({"path": path}),
+        FileError::OutsideRoot { argument, path } => json!({"argument": argument, "path": path}),
+        FileError::IsDirectory { path } | FileError::Denied { path } | FileError::Changed { path } => {
+            json!({"path": path})
+        }
         FileError::Symlink { path, link } => json!({"path": path, "link": link}),
         FileError::NotFound { path, missing, near } | FileError::MissingParent { path, missing, near } => {
             json!({"path": path, "missing": missing, "near": near})
@@ -29,7 +29,13 @@ pub(super) fn tool_error(error: &FileError) -> ToolError {
         FileError::Special { path, kind } => json!({"path": path, "is": kind.to_string()}),
         FileError::NotUtf8 { path, offset } => json!({"path": path, "offset": offset}),
         FileError::TooLarge { path, bytes, limit } => json!({"path": path, "bytes": bytes, "limit": limit}),
-        FileError::PathTooLong { bytes } => json!({"bytes": bytes}),
+        FileError::PathTooLong { argument, bytes, limit } => {
+            json!({"argument": argument, "bytes": bytes, "limit": limit})
+        }
+        FileError::NameTooLong { argument, bytes } => json!({"argument": argument, "bytes": bytes}),
+        FileError::TooManyLines { path, lines, limit } => {
+            json!({"path": path, "lines": lines, "limit": limit})
+        }
         FileError::Pattern { .. } | FileError::Cancelled | FileError::Root { .. } => json!({}),
         FileError::Glob { pattern, .. } => json!({"pattern": pattern}),
         FileError::NoMatch { path, near } => json!({"path": path, "near": near_text(near)}),
@@ -59,6 +65,8 @@ fn kind(error: &FileError) -> &'static str {
         FileError::NotUtf8 { .. } => "not_utf8",
         FileError::TooLarge { .. } => "too_large",
         FileError::PathTooLong { .. } => "path_too_long",
+        FileError::NameTooLong { .. } => "name_too_long",
+        FileError::TooManyLines { .. } => "too_many_lines",
         FileError::Denied { .. } => "denied",
         FileError::Pattern { .. } => "pattern",
         FileError::Glob { .. } => "glob",

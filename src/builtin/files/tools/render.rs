@@ -64,6 +64,7 @@ pub(super) fn list(_args: &Value, value: &Value) -> Rendered {
         0 => lines.push(format_args!("(no entries)")),
         _ => {}
     }
+    push_unreadable(&mut lines, output.unreadable);
     Ok(lines.into_blocks())
 }
 
@@ -84,6 +85,7 @@ pub(super) fn glob(_args: &Value, value: &Value) -> Rendered {
         0 => lines.push(format_args!("(no files)")),
         _ => {}
     }
+    push_unreadable(&mut lines, output.unreadable);
     Ok(lines.into_blocks())
 }
 
@@ -153,6 +155,13 @@ fn push_matches(lines: &mut Lines, matches: &[GrepMatch]) {
             reached = number;
         }
         last = Some((&found.path, reached));
+    }
+}
+
+fn push_unreadable(lines: &mut Lines, count: u64) {
+    if count > 0 {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        lines.push(format_args!("({} could not be read)", counted(count, "directory", "directories")));
     }
 }
 

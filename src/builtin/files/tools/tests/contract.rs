@@ -80,7 +80,7 @@ async fn wrong_arguments_are_explained() {
         async |name: &str, args: Value| bench.failure(name, args).await.message.replace("arguments of ", "");
     insta::assert_snapshot!(message("read", json!({"file_path": "a", "offset": 0})).await, @"`read`: value is less than the minimum of 1 (got an integer) at /offset");
     insta::assert_snapshot!(message("read", json!({"file_path": "a", "limit": null})).await, @"`read`: expected integer, got null at /limit");
-    insta::assert_snapshot!(message("grep", json!({"pattern": "a", "mode": "files"})).await, @r#"`grep`: expected one of "matches", "count", got "files" at /mode"#);
+    insta::assert_snapshot!(message("grep", json!({"pattern": "a", "mode": "files"})).await, @r#"`grep`: expected one of "matches", "count", "count_matches", got "files" at /mode"#);
 }
 
 /// B-2, P-16
