@@ -26,16 +26,16 @@ pub(super) fn bound(body: &mut EventBody) {
         EventBody::ToolCall(data) => bound_shared(&mut data.arguments),
         EventBody::ToolResult(ToolResult { content, meta, .. }) => {
             bound_content(content);
-            meta.iter_mut().for_each(bound_value);
+            bound_any(meta.iter_mut());
         }
         EventBody::CodeDispatchStart(data) => bound_shared(&mut data.arguments),
         EventBody::CodeDispatch(data) => {
             bound_shared(&mut data.arguments);
             bound_content(&mut data.content);
-            data.details.iter_mut().for_each(bound_value);
+            bound_any(data.details.iter_mut());
             data.value.iter_mut().for_each(bound_shared);
         }
-        EventBody::RunEnd(RunEnd { result, .. }) => result.iter_mut().for_each(bound_value),
+        EventBody::RunEnd(RunEnd { result, .. }) => bound_any(result.iter_mut()),
         EventBody::StatePut(data) => data.value.iter_mut().for_each(bound_shared),
         EventBody::ApprovalAsked(_)
         | EventBody::ApprovalDecided(_)
@@ -43,6 +43,12 @@ pub(super) fn bound(body: &mut EventBody) {
         | EventBody::SandboxMode(_)
         | EventBody::ApprovalPolicy(_)
         | EventBody::RunStart(_) => {}
+    }
+}
+
+fn bound_any<'a>(values: impl Iterator<Item = &'a mut Value>) {
+    for value in values {
+        bound_value(value);
     }
 }
 
@@ -54,11 +60,14 @@ fn bound_content(blocks: &mut [ContentBlock]) {
     }
 }
 
-fn bound_value(value: &mut Value) {
-    if depth_exceeds(value, MAX_VALUE_DEPTH) {
+/// Replaces a value that is too deep, and tells whether it was. What stands for it can be cloned and dropped.
+pub(crate) fn bound_value(value: &mut Value) -> bool {
+    let too_deep = depth_exceeds(value, MAX_VALUE_DEPTH);
+    if too_deep {
         let stand_in = stand_in(value);
         dismantle(std::mem::replace(value, stand_in));
     }
+    too_deep
 }
 
 fn bound_shared(value: &mut Arc<Value>) {

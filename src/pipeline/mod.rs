@@ -10,17 +10,27 @@
 mod approval;
 mod call;
 mod chain;
+mod classify;
 mod dispatch;
+mod drain;
 mod finalize;
 mod interceptor;
 mod normalize;
+mod pool;
 mod prepare;
+#[cfg(test)]
+pub(crate) mod script;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Poll, ready};
+use std::time::Duration;
 
+use crate::clock::Clock;
 use crate::limits::CallLimits;
 use crate::outcome::CallResult;
 use crate::registry::Registry;
@@ -32,7 +42,13 @@ pub use interceptor::{
     AroundDispatch, BoxFuture, Decision, PostDecision, PostExecute, PreExecute, ResultObserver,
 };
 
+pub(crate) use classify::Class;
+pub(crate) use drain::{Deadline, Patience, undrained};
+pub(crate) use pool::{AtRest, Hosting, Pool, lost};
+pub(crate) use prepare::{aborted_before_dispatch, arguments_too_deep};
+
 use chain::Chains;
+use drain::LeftBehind;
 
 /// The pipeline of one deployment. Cloning shares it.
 #[derive(Clone)]
@@ -45,12 +61,31 @@ struct Shared {
     limits: CallLimits,
     approval: Option<Arc<dyn ApprovalService>>,
     chains: RwLock<Arc<Chains>>,
+    /// How long direct calls wait for bodies that were told to stop.
+    patience: RwLock<Option<Patience>>,
+    left_behind: LeftBehind,
 }
 
 impl Pipeline {
     /// A pipeline over a registry. Without an approval service every `Ask` is a denial (P-2).
     pub fn new(registry: Registry, limits: CallLimits, approval: Option<Arc<dyn ApprovalService>>) -> Self {
-        Self { shared: Arc::new(Shared { registry, limits, approval, chains: RwLock::default() }) }
+        let shared = Shared {
+            registry,
+            limits,
+            approval,
+            chains: RwLock::default(),
+            patience: RwLock::default(),
+            left_behind: LeftBehind::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Sets how long [`Pipeline::execute`] waits for the body of a cancelled call; without it, for ever (P-14).
+    ///
+    /// It does not limit a call that nobody cancels. Schedulers that use the parts have deadlines of their own.
+    pub fn set_drain(&self, clock: Arc<dyn Clock>, limit: Duration) {
+        let patience = Patience { clock, limit: Some(limit) };
+        *self.shared.patience.write().unwrap_or_else(PoisonError::into_inner) = Some(patience);
     }
 
     /// The registry that calls are resolved in.
@@ -63,12 +98,37 @@ impl Pipeline {
         let mut prepared = self.prepare(request).await;
         match prepared.take_route() {
             Route::Dispatch => {
-                let result = self.dispatch(&prepared).await;
-                self.finalize(&prepared, result).await
+                let prepared = Arc::new(prepared);
+                match self.dispatch_patiently(&prepared).await {
+                    Some(result) => self.finalize(&prepared, result).await,
+                    None => self.finish(&prepared, Err(undrained(&prepared.call.tool))),
+                }
             }
             Route::PostResult(result) => self.finalize(&prepared, result).await,
             Route::Final(result) => self.finish(&prepared, result),
         }
+    }
+
+    /// Dispatches, and waits for the body as long as the host will have it. Nothing: it still runs (P-14).
+    async fn dispatch_patiently(&self, prepared: &Arc<Prepared>) -> Option<CallResult> {
+        let patience = self.shared.patience.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(patience) = patience else { return Some(self.dispatch(prepared).await) };
+        let mut pool = Pool::new(Hosting::Inline);
+        pool.launch(self, 0, Arc::clone(prepared)).await;
+        let mut told = pin!(prepared.call.cancel.cancelled());
+        let mut deadline = None;
+        let at_rest = poll_fn(|context| {
+            if let Poll::Ready(at_rest) = pool.poll_next(context) {
+                return Poll::Ready(Some(at_rest));
+            }
+            ready!(told.as_mut().poll(context));
+            deadline.get_or_insert_with(|| patience.begin()).poll(context).map(|()| None)
+        });
+        if let Some(at_rest) = at_rest.await {
+            return Some(at_rest.result.unwrap_or_else(|| Err(lost())));
+        }
+        pool.leave(self);
+        None
     }
 
     fn chains(&self) -> Arc<Chains> {

@@ -103,11 +103,7 @@ impl Pipeline {
             return Err(CallFailure::new(ErrorCode::ToolArgsTooLarge, message));
         }
         if json::depth_exceeds(&call.args, limits.depth) {
-            let message = format!(
-                "the arguments of `{}` are nested more than {} levels deep; pass a flatter value",
-                call.tool, limits.depth
-            );
-            return Err(CallFailure::new(ErrorCode::ToolArgsTooLarge, message));
+            return Err(arguments_too_deep(&call.tool, limits.depth));
         }
         tool.definition().parameters().validate(&call.args).map_err(|problems| {
             let details = serde_json::to_value(&problems).unwrap_or_default();
@@ -139,7 +135,7 @@ impl Pipeline {
             session: &call.session,
             reason,
         };
-        let asking = std::panic::AssertUnwindSafe(service.ask(question)).catch_unwind();
+        let asking = std::panic::AssertUnwindSafe(async { service.ask(question).await }).catch_unwind();
         let answer = tokio::select! {
             answer = asking => answer.unwrap_or_else(|_| ApprovalAnswer::Unavailable {
                 reason: "the approval service panicked".to_owned(),
@@ -181,7 +177,13 @@ pub(super) fn invalid_arguments(tool: &ToolName, problems: &str) -> CallFailure 
     CallFailure::new(ErrorCode::ToolArgsInvalid, format!("arguments of `{tool}`: {problems}"))
 }
 
-pub(super) fn aborted_before_dispatch(tool: &ToolName) -> CallFailure {
+pub(crate) fn arguments_too_deep(tool: &ToolName, levels: usize) -> CallFailure {
+    let message =
+        format!("the arguments of `{tool}` are nested more than {levels} levels deep; pass a flatter value");
+    CallFailure::new(ErrorCode::ToolArgsTooLarge, message)
+}
+
+pub(crate) fn aborted_before_dispatch(tool: &ToolName) -> CallFailure {
     let message = format!("`{tool}` was cancelled before it started; nothing happened");
     CallFailure::new(ErrorCode::AbortedBeforeDispatch, message)
 }

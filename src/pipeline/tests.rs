@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::clock::ManualClock;
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ParentToken, ScopeId, ToolName};
 use crate::outcome::{CallFailure, ErrorCode};
@@ -362,6 +363,187 @@ async fn cancellation_tells_whether_the_body_had_started() {
     let mut request = bench.request("late", json!({}));
     request.cancel = cancel;
     assert_eq!(failure(bench.pipeline.execute(request).await).0, ErrorCode::Aborted);
+}
+
+/// A tool that ignores its signal and waits for the sender to be used or dropped.
+fn deaf(bench: &Bench) -> tokio::sync::oneshot::Sender<()> {
+    let (release, released) = tokio::sync::oneshot::channel();
+    let released = Arc::new(Mutex::new(Some(released)));
+    let tool = Tool::builder("deaf")
+        .output(json!({"type": "integer"}))
+        .handler(move |_args: Value, _context: ToolContext| {
+            let released = released.lock().unwrap().take().unwrap();
+            async move {
+                let _ = released.await;
+                Ok::<_, ToolError>(json!(1))
+            }
+        })
+        .unwrap();
+    bench.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
+    release
+}
+
+async fn quiet() {
+    for _ in 0..16 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// P-14, P-10
+#[tokio::test]
+async fn past_the_drain_deadline_a_call_is_reported_and_its_body_listed_until_it_ends() {
+    let bench = Bench::new(None);
+    let clock = ManualClock::new();
+    bench.pipeline.set_drain(Arc::new(clock.clone()), Duration::from_secs(5));
+    let seen = Arc::new(Seen::default());
+    bench.pipeline.add_observer(None, Arc::clone(&seen) as _).keep();
+    let release = deaf(&bench);
+    let request = bench.request("deaf", json!({"n": 7}));
+    let cancel = request.cancel.clone();
+    let pipeline = bench.pipeline.clone();
+    let calling = tokio::spawn(async move { pipeline.execute(request).await });
+    quiet().await;
+    clock.advance(Duration::from_secs(1_000));
+    quiet().await;
+    assert!(!calling.is_finished(), "nobody has cancelled it");
+    cancel.cancel();
+    quiet().await;
+    clock.advance(Duration::from_secs(4));
+    quiet().await;
+    assert!(!calling.is_finished());
+    clock.advance(Duration::from_secs(1));
+    let failure = calling.await.unwrap().unwrap_err();
+    assert_eq!(
+        (failure.code, failure.message.as_str(), failure.details),
+        (
+            ErrorCode::Aborted,
+            "`deaf` was told to stop and has not; it may still be running",
+            Some(json!({"drained": false}))
+        )
+    );
+    let listed = bench.pipeline.undrained();
+    assert_eq!(
+        listed.iter().map(|call| (call.id.as_str(), &call.args)).collect::<Vec<_>>(),
+        [("c1", &json!({"n": 7}))]
+    );
+    release.send(()).unwrap();
+    quiet().await;
+    assert!(bench.pipeline.undrained().is_empty(), "whoever keeps a listed call keeps no entry");
+    assert_eq!(*seen.0.lock().unwrap(), [Some(ErrorCode::Aborted)], "once, and not again when it ends");
+}
+
+#[derive(Default)]
+struct Seen(Mutex<Vec<Option<ErrorCode>>>);
+
+impl ResultObserver for Seen {
+    fn observe(&self, _call: &Call, result: &CallResult) {
+        self.0.lock().unwrap().push(result.as_ref().err().map(|failure| failure.code));
+    }
+}
+
+/// P-10: what observers get is what the caller gets, and one that fails changes nothing.
+#[tokio::test]
+async fn observers_see_the_final_result_and_cannot_change_it() {
+    struct Rewords;
+    impl PostExecute for Rewords {
+        fn review<'a>(
+            &'a self,
+            _call: &'a Call,
+            _result: &'a CallResult,
+            _next: PostNext<'a>,
+        ) -> BoxFuture<'a, PostDecision> {
+            Box::pin(async { PostDecision::AcceptContent(vec![ContentBlock::text("reworded")]) })
+        }
+    }
+    struct Keeps(Mutex<Vec<CallResult>>);
+    impl ResultObserver for Keeps {
+        fn observe(&self, _call: &Call, result: &CallResult) {
+            self.0.lock().unwrap().push(result.clone());
+            panic!("observed");
+        }
+    }
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    bench.pipeline.add_post(None, Arc::new(Rewords)).keep();
+    let observers = [0, 1].map(|_| Arc::new(Keeps(Mutex::default())));
+    for observer in &observers {
+        bench.pipeline.add_observer(None, Arc::clone(observer) as _).keep();
+    }
+    let results = [bench.call("add", json!({})).await, bench.call("nothing", json!({})).await];
+    assert_eq!(results[0].as_ref().unwrap().content, [ContentBlock::text("reworded")]);
+    for observer in &observers {
+        // A call that resolves to nothing belongs to no scope, and global observers see it all the same.
+        assert_eq!(*observer.0.lock().unwrap(), results);
+    }
+}
+
+/// P-14
+#[tokio::test]
+async fn a_body_that_rests_in_time_is_drained_and_one_that_nobody_cancels_is_never_left() {
+    let bench = Bench::new(None);
+    let clock = ManualClock::new();
+    bench.pipeline.set_drain(Arc::new(clock.clone()), Duration::from_secs(5));
+    bench.tool("add", |_| Ok(json!(3)));
+    assert!(bench.call("add", json!({})).await.is_ok());
+    let release = deaf(&bench);
+    let request = bench.request("deaf", json!({}));
+    let cancel = request.cancel.clone();
+    let pipeline = bench.pipeline.clone();
+    let calling = tokio::spawn(async move { pipeline.execute(request).await });
+    quiet().await;
+    cancel.cancel();
+    quiet().await;
+    release.send(()).unwrap();
+    let failure = calling.await.unwrap().unwrap_err();
+    assert_eq!((failure.code, failure.details), (ErrorCode::Aborted, None));
+    assert!(bench.pipeline.undrained().is_empty());
+}
+
+/// P-14: the end of the host's runtime is an end of the body.
+#[test]
+fn a_body_that_went_with_its_runtime_is_no_longer_listed() {
+    let bench = Bench::new(None);
+    let clock = ManualClock::new();
+    bench.pipeline.set_drain(Arc::new(clock.clone()), Duration::from_secs(5));
+    let _release = deaf(&bench);
+    let request = bench.request("deaf", json!({}));
+    let cancel = request.cancel.clone();
+    let host = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let left = host.block_on(async {
+        let calling = bench.pipeline.execute(request);
+        let ending = async {
+            cancel.cancel();
+            quiet().await;
+            clock.advance(Duration::from_secs(5));
+        };
+        tokio::join!(calling, ending).0
+    });
+    assert_eq!(failure(left).0, ErrorCode::Aborted);
+    assert_eq!(bench.pipeline.undrained().len(), 1);
+    drop(host);
+    assert!(bench.pipeline.undrained().is_empty());
+}
+
+/// P-2, P-15: a service that panics before it has made its future grants nothing.
+#[tokio::test]
+async fn an_approval_service_that_panics_grants_nothing() {
+    struct Panics;
+    impl ApprovalService for Panics {
+        fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
+            panic!("no future")
+        }
+    }
+    let bench = Bench::new(Some(Arc::new(Panics)));
+    bench.tool("add", |_| Ok(json!(3)));
+    bench.pipeline.add_pre(None, Arc::new(Pre(Decision::Ask { reason: None }))).keep();
+    assert_eq!(
+        failure(bench.call("add", json!({})).await),
+        (
+            ErrorCode::ApprovalUnavailable,
+            "approval for `add` could not be asked for: the approval service panicked".to_owned()
+        )
+    );
+    assert_eq!(bench.log(), "");
 }
 
 struct OwnSignal;

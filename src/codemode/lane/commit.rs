@@ -4,19 +4,19 @@
 //! (L-5). It never launches anything. It calls the pipeline's last stage, the ledger and the handle.
 
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::Poll;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::codemode::lane::CommitOrder;
 use crate::codemode::lane::driver::LaneDriver;
-use crate::codemode::lane::pool::AtRest;
 use crate::codemode::lane::report::Handed;
 use crate::codemode::lane::shared::{LaneHandle, Settlement};
 use crate::ids::ToolName;
 use crate::ledger::{CodeDispatchStart, Settled};
 use crate::outcome::{CallFailure, CallResult, CallSuccess, ErrorCode, SubCallState};
-use crate::pipeline::Prepared;
+use crate::pipeline::{AtRest, Prepared, lost, undrained};
 
 /// A call that has a start event and no settled event yet.
 #[derive(Debug)]
@@ -30,18 +30,18 @@ pub(super) struct Started {
 #[derive(Debug)]
 pub(super) enum Arrival {
     /// Still to be seen by post-execute.
-    Review(Box<Prepared>, CallResult),
+    Review(Arc<Prepared>, CallResult),
     /// Settled for good; final content and observers are left.
-    Finish(Box<Prepared>, CallResult),
+    Finish(Arc<Prepared>, CallResult),
     /// Out of the pipeline's reach.
     Report(SubCallState, CallFailure),
 }
 
 impl LaneDriver {
     pub(super) async fn commit_at_rest(&mut self, at_rest: AtRest) {
-        let AtRest { n, end } = at_rest;
-        let arrival = match end {
-            Some((prepared, result)) => Arrival::Review(prepared, result),
+        let AtRest { n, prepared, result } = at_rest;
+        let arrival = match result {
+            Some(result) => Arrival::Review(prepared, result),
             None => Arrival::Report(SubCallState::Unknown, lost()),
         };
         self.arrive(n, arrival).await;
@@ -131,19 +131,15 @@ impl LaneDriver {
 
     /// Bodies that do not heed their signal go on by themselves; the run does not wait for them (P-14).
     async fn leave_undrained(&mut self) {
-        let left: Vec<_> = self.started.iter().map(|(n, started)| (*n, started.tool.clone())).collect();
-        for (n, tool) in left {
-            // Some are at rest, and only waited for their turn.
-            let arrival = self
-                .waiting
-                .remove(&n)
-                .unwrap_or_else(|| Arrival::Report(SubCallState::Aborted, self.undrained(&tool)));
+        // Some are at rest, and only waited for their turn.
+        let mut last = std::mem::take(&mut self.waiting);
+        for (n, prepared) in self.pool.leave(&self.pipeline) {
+            let result = Err(undrained(&prepared.call().tool));
+            last.insert(n, Arrival::Finish(prepared, result));
+        }
+        for (n, arrival) in last {
             self.commit(n, arrival).await;
         }
-    }
-
-    fn undrained(&self, tool: &ToolName) -> CallFailure {
-        undrained(&self.handle, tool)
     }
 
     /// Adds to the failure of a call that the end of the run stopped what that end was (CM-21).
@@ -159,11 +155,12 @@ impl LaneDriver {
 impl Drop for LaneDriver {
     fn drop(&mut self) {
         self.handle.close();
+        self.pool.leave(&self.pipeline);
         for Started { tool, event } in std::mem::take(&mut self.started).into_values() {
             if let Some((start, seq)) = event
                 && let Some(slot) = self.ledger.try_reserve()
             {
-                slot.record(start.settle(settled(&undrained(&self.handle, &tool))), [seq]);
+                slot.record(start.settle(settled(&explain(&self.handle, undrained(&tool)))), [seq]);
             }
         }
     }
@@ -180,22 +177,11 @@ fn explain(handle: &LaneHandle, mut failure: CallFailure) -> CallFailure {
     failure.with_details(Value::Object(details))
 }
 
-fn undrained(handle: &LaneHandle, tool: &ToolName) -> CallFailure {
-    let message = format!("`{tool}` was told to stop and has not; it may still be running");
-    let failure = CallFailure::new(ErrorCode::Aborted, message).with_details(json!({"drained": false}));
-    explain(handle, failure)
-}
-
 fn never_reviewed(tool: &ToolName) -> CallFailure {
     let message = format!(
         "`{tool}` had started when the run ended, and its result was not reviewed in time; effects may have happened"
     );
     CallFailure::new(ErrorCode::Aborted, message)
-}
-
-fn lost() -> CallFailure {
-    let message = "the host stopped while the tool was running; effects may have happened";
-    CallFailure::new(ErrorCode::HostBug, message)
 }
 
 fn state_of(code: ErrorCode) -> SubCallState {

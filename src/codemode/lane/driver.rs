@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -18,16 +18,16 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::clock::Clock;
 use crate::codemode::lane::commit::{Arrival, Started};
-use crate::codemode::lane::drain::Patience;
-use crate::codemode::lane::pool::{AtRest, Pool};
 use crate::codemode::lane::report::{LaneReport, Records};
 use crate::codemode::lane::shared::{Ending, LaneHandle, Queued, Work};
 use crate::codemode::lane::{LaneConfig, LaneRoot};
 use crate::ids::{CallId, ToolName};
 use crate::ledger::{CodeDispatchStart, Ledger, MAX_VALUE_DEPTH, Slot};
-use crate::outcome::{CallFailure, ErrorCode, SubCallState};
-use crate::pipeline::{CallRequest, Pipeline, Prepared, Route};
-use crate::registry::Resolution;
+use crate::outcome::SubCallState;
+use crate::pipeline::{
+    AtRest, CallRequest, Class, Hosting, Patience, Pipeline, Pool, Route, aborted_before_dispatch,
+    arguments_too_deep,
+};
 use crate::tool::Concurrency;
 
 /// Does every ordered step of a run's sub-calls; see [`LaneDriver::drive`].
@@ -63,13 +63,6 @@ enum Step {
     Ended,
 }
 
-/// What a call was classified as, and by which view.
-struct Class {
-    concurrency: Concurrency,
-    /// Absent when the scope is gone.
-    generation: Option<u64>,
-}
-
 impl LaneDriver {
     pub(super) fn new(
         handle: LaneHandle,
@@ -87,7 +80,7 @@ impl LaneDriver {
             root,
             patience: Patience { clock, limit: config.drain },
             config,
-            pool: Pool::default(),
+            pool: Pool::new(Hosting::Spawned),
             barrier: false,
             head_waits: false,
             started: BTreeMap::new(),
@@ -140,26 +133,7 @@ impl LaneDriver {
 
     /// Asked at every launch, since the registry may have changed; exclusive in doubt (T-5).
     fn classify(&self, tool: &ToolName, args: &Value) -> Class {
-        let view = self.pipeline.registry().view(self.root.scope.as_ref()).ok();
-        let resolution = view.as_ref().map(|view| view.resolve_execution(tool.as_str(), true));
-        let concurrency = match resolution {
-            Some(Resolution::Tool(tool)) => tool.definition().scheduler().concurrency.classify(args),
-            _ => Concurrency::Exclusive,
-        };
-        Class { concurrency, generation: view.map(|view| view.generation()) }
-    }
-
-    /// The class once more if the registry has changed while the call was prepared.
-    fn classify_again(&self, class: &Class, prepared: &Prepared) -> Concurrency {
-        let view = self.pipeline.registry().view(self.root.scope.as_ref()).ok();
-        if view.map(|view| view.generation()) == class.generation {
-            return class.concurrency;
-        }
-        let call = prepared.call();
-        match (class.concurrency, self.classify(&call.tool, &call.args).concurrency) {
-            (Concurrency::Parallel, Concurrency::Parallel) => Concurrency::Parallel,
-            _ => Concurrency::Exclusive,
-        }
+        self.pipeline.classify(self.root.scope.as_ref(), tool, args, true)
     }
 
     async fn launch(&mut self, queued: Queued, class: Class) {
@@ -173,7 +147,7 @@ impl LaneDriver {
         let id = self.root.parent.sub_call(n);
         self.start(n, &id, &tool, &args, slot);
         if too_deep {
-            let failure = arguments_too_deep(&tool);
+            let failure = arguments_too_deep(&tool, MAX_VALUE_DEPTH);
             return self.arrive(n, Arrival::Report(SubCallState::Failed, failure)).await;
         }
         let request = CallRequest {
@@ -188,25 +162,19 @@ impl LaneDriver {
             progress: self.root.progress.clone(),
         };
         let pipeline = self.pipeline.clone();
-        let Some(prepared) = self.ordered(pipeline.prepare(request)).await else {
+        let Some(mut prepared) = self.ordered(pipeline.prepare(request)).await else {
             return self.arrive(n, self.never_prepared(n)).await;
         };
-        let mut prepared = Box::new(prepared);
-        match prepared.take_route() {
+        let route = prepared.take_route();
+        let prepared = Arc::new(prepared);
+        match route {
             Route::Dispatch => {
-                if self.classify_again(&class, &prepared) == Concurrency::Exclusive {
+                if pipeline.classify_again(class, &prepared) == Concurrency::Exclusive {
                     self.empty_pool().await;
                     self.barrier = true;
                 }
-                let mut launching = Some((pipeline, prepared));
-                poll_fn(|context| {
-                    if let Some((pipeline, prepared)) = launching.take() {
-                        self.records.running(self.pool.len() + 1);
-                        self.pool.launch(context, pipeline, n, prepared);
-                    }
-                    Poll::Ready(())
-                })
-                .await;
+                self.records.running(self.pool.len() + 1);
+                self.pool.launch(&pipeline, n, prepared).await;
             }
             Route::PostResult(result) => self.arrive(n, Arrival::Review(prepared, result)).await,
             Route::Final(result) => self.arrive(n, Arrival::Finish(prepared, result)).await,
@@ -232,9 +200,8 @@ impl LaneDriver {
     }
 
     fn never_prepared(&self, n: u64) -> Arrival {
-        let tool = self.started.get(&n).map(|started| started.tool.as_str()).unwrap_or_default();
-        let message = format!("`{tool}` was cancelled before it started; nothing happened");
-        let failure = CallFailure::new(ErrorCode::AbortedBeforeDispatch, message);
+        let tool = self.started.get(&n).map_or_else(|| ToolName::from(""), |started| started.tool.clone());
+        let failure = aborted_before_dispatch(&tool);
         Arrival::Report(SubCallState::NotStarted, self.explain(failure))
     }
 
@@ -259,17 +226,12 @@ impl LaneDriver {
     /// Awaits an ordered step while bodies go on. Nothing: the run has ended, and the step has not within the time
     /// that a body would have had (P-14).
     pub(super) async fn ordered<F: Future>(&mut self, step: F) -> Option<F::Output> {
-        let mut step = pin!(step);
         let mut deadline = None;
-        poll_fn(|context| {
-            if let Poll::Ready(output) = step.as_mut().poll(context) {
-                return Poll::Ready(Some(output));
-            }
-            self.pool.advance(context);
+        let given_up = |context: &mut Context<'_>| {
             ready!(self.handle.poll_ended(context));
-            deadline.get_or_insert_with(|| self.patience.begin()).poll(context).map(|()| None)
-        })
-        .await
+            deadline.get_or_insert_with(|| self.patience.begin()).poll(context)
+        };
+        self.pool.beside_until(step, given_up).await
     }
 
     /// A place in the ledger's backlog, while bodies go on.
@@ -277,21 +239,6 @@ impl LaneDriver {
         if let Some(slot) = self.ledger.try_reserve() {
             return slot;
         }
-        let mut reserving = pin!(self.ledger.reserve());
-        poll_fn(|context| {
-            let slot = reserving.as_mut().poll(context);
-            if slot.is_pending() {
-                self.pool.advance(context);
-            }
-            slot
-        })
-        .await
+        self.pool.beside(self.ledger.reserve()).await
     }
-}
-
-fn arguments_too_deep(tool: &ToolName) -> CallFailure {
-    let message = format!(
-        "the arguments of `{tool}` are nested more than {MAX_VALUE_DEPTH} levels deep; pass a flatter value"
-    );
-    CallFailure::new(ErrorCode::ToolArgsTooLarge, message)
 }

@@ -9,9 +9,7 @@
 //! what remains when both are done.
 
 mod commit;
-mod drain;
 mod driver;
-mod pool;
 mod report;
 mod shared;
 #[cfg(test)]

@@ -14,12 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 
 use futures_util::task::AtomicWaker;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::ids::ToolName;
-use crate::json::{canonical_text, depth_exceeds, dismantle};
-use crate::ledger::MAX_VALUE_DEPTH;
+use crate::ledger::bound_value;
 use crate::outcome::CallFailure;
 
 /// Outcomes that may wait for the program. Beyond that the lane launches nothing new, so that a program that is
@@ -139,9 +138,8 @@ impl LaneHandle {
     /// Joins a sub-call to the queue and returns its number. Never waits.
     ///
     /// Arguments of any depth are safe; those that no tool could get are refused when their turn comes.
-    pub fn submit(&self, tool: ToolName, args: Value) -> Result<u64, SubmitError> {
-        let too_deep = depth_exceeds(&args, MAX_VALUE_DEPTH);
-        let args = if too_deep { stand_in(args) } else { args };
+    pub fn submit(&self, tool: ToolName, mut args: Value) -> Result<u64, SubmitError> {
+        let too_deep = bound_value(&mut args);
         let n = {
             let mut state = self.lock();
             if state.ending.is_some() {
@@ -283,13 +281,6 @@ impl LaneHandle {
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What stands for arguments that cannot be cloned or dropped by ordinary means, in the ledger's form.
-fn stand_in(args: Value) -> Value {
-    let text = canonical_text(&args);
-    dismantle(args);
-    json!({"$deep": text})
 }
 
 impl fmt::Debug for LaneHandle {

@@ -128,9 +128,54 @@ async fn a_body_that_ignores_its_signal_is_left_behind_when_the_time_is_over() {
         );
         assert_eq!(bench.settled_event(3).details, Some(json!({"reason": "run_code settled"})));
         bench.trace().await;
+        assert_eq!(listed(&bench), ["c:code:1"]);
         bench.release(1, Reply::Value).await;
         assert_eq!(bench.trace().await, "rest 1", "it goes on, and what it gives is let go");
+        assert_eq!(listed(&bench), [""; 0]);
     }
+}
+
+/// The calls whose bodies the pipeline knows to run on with nobody waiting.
+fn listed(bench: &Bench) -> Vec<String> {
+    bench.setup.pipeline.undrained().iter().map(|call| call.id.to_string()).collect()
+}
+
+/// P-14
+#[tokio::test]
+async fn bodies_of_a_driver_that_is_dropped_are_listed_until_they_end() {
+    let bench = Bench::new(config());
+    bench.submit_all(&["deaf", "par", "deaf"]);
+    bench.quiet().await;
+    bench.driving.as_ref().unwrap().abort();
+    bench.quiet().await;
+    assert_eq!(listed(&bench), ["c:code:1", "c:code:3"], "the other one has heeded its signal");
+    bench.release(3, Reply::Panic).await;
+    assert_eq!(listed(&bench), ["c:code:1"]);
+    bench.release(1, Reply::Value).await;
+    assert_eq!(listed(&bench), [""; 0]);
+}
+
+/// P-10, P-14: observers see the result of a call whose body is left behind.
+#[tokio::test]
+async fn an_observer_sees_the_result_of_a_body_left_behind() {
+    struct Sees(Mutex<Vec<ErrorCode>>);
+    impl crate::pipeline::ResultObserver for Sees {
+        fn observe(&self, _call: &Call, result: &CallResult) {
+            self.0.lock().unwrap().push(result.as_ref().unwrap_err().code);
+        }
+    }
+    let sees = Arc::new(Sees(Mutex::default()));
+    let setup = Setup::new(config());
+    setup.pipeline.add_observer(None, Arc::clone(&sees) as _).keep();
+    let mut bench = setup.start();
+    bench.submit("deaf");
+    bench.quiet().await;
+    bench.handle.close();
+    bench.quiet().await;
+    bench.setup.clock.advance(DRAIN);
+    bench.report().await;
+    bench.release(1, Reply::Value).await;
+    assert_eq!(*sees.0.lock().unwrap(), [ErrorCode::Aborted], "once, and not again when it ends");
 }
 
 /// P-14, CM-19

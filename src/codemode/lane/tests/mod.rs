@@ -7,21 +7,18 @@
 mod ending;
 mod order;
 mod property;
-mod script;
 mod settling;
 mod volume;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-
-use script::{Bodies, Reply, Trace, Watch, number};
 
 use super::*;
 use crate::clock::ManualClock;
@@ -29,25 +26,10 @@ use crate::content::ContentBlock;
 use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, WatchedStore};
 use crate::limits::CallLimits;
 use crate::outcome::{CallFailure, CallResult, ErrorCode, SubCallState};
-use crate::pipeline::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call, Decision, PostDecision, PostExecute,
-    PostNext, PreExecute, PreNext,
-};
+use crate::pipeline::script::{Bodies, Reply, Watch, number, telling};
+use crate::pipeline::{ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call};
 use crate::registry::{Disposer, Registry, Target};
-use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
-
-/// A store without a thread that writes starts and settled events into the trace as well.
-fn telling(kept: MemoryStore, trace: Trace) -> Box<dyn LedgerStore> {
-    Box::new(WatchedStore::new(kept, move |events| {
-        for event in events {
-            match &event.body {
-                EventBody::CodeDispatchStart(data) => trace.note("start", number(&data.call)),
-                EventBody::CodeDispatch(data) => trace.note("settled", number(&data.call)),
-                other => panic!("a lane writes no {}", other.kind()),
-            }
-        }
-    }))
-}
+use crate::tool::{Concurrency, Tool, ToolContext};
 
 /// Asks nobody: the question stays open until the call is cancelled.
 #[derive(Debug)]

@@ -1,35 +1,47 @@
-//! Scripted tools and interceptors that write down what happens.
+//! Scripted tools, interceptors and stores that write down what happens, for the tests of schedulers.
 //!
-//! Owns the trace, the bodies that wait until a test releases them, and the interceptors that a test can hold up.
-//! It never decides when anything goes on.
+//! Owns the trace, the bodies that wait until a test releases them, the interceptors that a test can hold up, and the
+//! store that tells of events. It never decides when anything goes on. It calls the tool's builder.
 
-use super::*;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokio::sync::{Notify, oneshot};
+
+use crate::content::ContentBlock;
+use crate::ids::CallId;
+use crate::ledger::{EventBody, LedgerStore, MemoryStore, WatchedStore};
+use crate::outcome::CallResult;
+use crate::pipeline::{BoxFuture, Call, Decision, PostDecision, PostExecute, PostNext, PreExecute, PreNext};
+use crate::tool::{Concurrency, Tool, ToolBuilder, ToolContext, ToolError};
 
 /// What everybody writes down, in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Trace(Arc<Mutex<Vec<String>>>);
+pub(crate) struct Trace(Arc<Mutex<Vec<String>>>);
 
 impl Trace {
-    pub(super) fn note(&self, what: &str, n: u64) {
+    pub(crate) fn note(&self, what: &str, n: u64) {
         self.0.lock().unwrap().push(format!("{what} {n}"));
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.lock().unwrap().len()
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-pub(super) fn number(call: &CallId) -> u64 {
+pub(crate) fn number(call: &CallId) -> u64 {
     call.as_str().rsplit(':').next().unwrap().parse().unwrap()
 }
 
 /// How a body answers once it is released.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Value,
     Fail,
     Panic,
@@ -39,14 +51,14 @@ pub(super) enum Reply {
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bodies {
-    pub(super) trace: Trace,
+pub(crate) struct Bodies {
+    pub(crate) trace: Trace,
     gates: Arc<Mutex<BTreeMap<u64, oneshot::Sender<Reply>>>>,
 }
 
 impl Bodies {
     /// A tool whose bodies wait to be released; `heeds` tells whether they heed their signal.
-    pub(super) fn gated(&self, name: &str, class: Concurrency, heeds: bool) -> Tool {
+    pub(crate) fn gated(&self, name: &str, class: Concurrency, heeds: bool) -> Tool {
         let bodies = self.clone();
         Self::builder(name, class)
             .handler(move |_args: Value, context: ToolContext| {
@@ -72,7 +84,7 @@ impl Bodies {
     }
 
     /// A tool that answers at once.
-    pub(super) fn immediate(&self, name: &str, class: Concurrency, reply: Reply) -> Tool {
+    pub(crate) fn immediate(&self, name: &str, class: Concurrency, reply: Reply) -> Tool {
         let bodies = self.clone();
         Self::builder(name, class)
             .handler(move |_args: Value, context: ToolContext| {
@@ -84,7 +96,7 @@ impl Bodies {
             .unwrap()
     }
 
-    fn builder(name: &str, class: Concurrency) -> crate::tool::ToolBuilder {
+    fn builder(name: &str, class: Concurrency) -> ToolBuilder {
         Tool::builder(name)
             .parameters(json!({"type": "object", "properties": {"k": {"type": "integer"}}}))
             .output(json!({"type": "integer"}))
@@ -111,24 +123,24 @@ impl Bodies {
         }
     }
 
-    pub(super) fn release(&self, n: u64, reply: Reply) {
+    pub(crate) fn release(&self, n: u64, reply: Reply) {
         let gate = self.gates.lock().unwrap().remove(&n);
         let gate = gate.unwrap_or_else(|| panic!("{n} does not wait: {:?}", self.trace.lines()));
         gate.send(reply).unwrap();
     }
 
-    pub(super) fn waiting(&self) -> Vec<u64> {
+    pub(crate) fn waiting(&self) -> Vec<u64> {
         self.gates.lock().unwrap().keys().copied().collect()
     }
 }
 
 /// Writes down the ordered steps around the bodies, and can hold them up.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Watch {
-    pub(super) trace: Trace,
-    pub(super) hold_prepare: Arc<AtomicBool>,
-    pub(super) hold_review: Arc<AtomicBool>,
-    pub(super) go_on: Arc<Notify>,
+pub(crate) struct Watch {
+    pub(crate) trace: Trace,
+    pub(crate) hold_prepare: Arc<AtomicBool>,
+    pub(crate) hold_review: Arc<AtomicBool>,
+    pub(crate) go_on: Arc<Notify>,
 }
 
 impl PreExecute for Watch {
@@ -169,4 +181,19 @@ impl PostExecute for Watch {
             next.review().await
         })
     }
+}
+
+/// A store without a thread that writes the events of calls into the trace as well.
+pub(crate) fn telling(kept: MemoryStore, trace: Trace) -> Box<dyn LedgerStore> {
+    Box::new(WatchedStore::new(kept, move |events| {
+        for event in events {
+            match &event.body {
+                EventBody::CodeDispatchStart(data) => trace.note("start", number(&data.call)),
+                EventBody::CodeDispatch(data) => trace.note("settled", number(&data.call)),
+                EventBody::ToolCall(data) => trace.note("call", number(&data.call)),
+                EventBody::ToolResult(data) => trace.note("result", number(&data.call)),
+                other => panic!("a scheduler writes no {}", other.kind()),
+            }
+        }
+    }))
 }
