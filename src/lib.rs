@@ -22,4 +22,5 @@ pub mod pipeline;
 pub mod registry;
 pub mod schema;
 pub mod sdk;
+pub mod step;
 pub mod tool;

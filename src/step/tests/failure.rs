@@ -1,0 +1,205 @@
+//! Failures of the scheduler itself (S-7).
+
+use super::*;
+use crate::ledger::{FsyncPolicy, JsonLinesStore, read_events};
+
+/// A store that refuses everything after so many events.
+#[derive(Debug)]
+struct Full {
+    telling: Telling,
+    left: usize,
+}
+
+impl LedgerStore for Full {
+    fn append(&mut self, events: &[LedgerEvent]) -> Result<(), StoreError> {
+        if self.left == 0 {
+            let source = std::io::Error::other("no space left");
+            return Err(StoreError::Io { action: "write", path: "full".into(), source });
+        }
+        self.left -= 1;
+        self.telling.append(events)
+    }
+
+    fn sync(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn last_seq(&mut self, session: &SessionId) -> Result<u64, StoreError> {
+        self.telling.last_seq(session)
+    }
+
+    fn read(&mut self, session: &SessionId) -> Result<Vec<LedgerEvent>, StoreError> {
+        self.telling.read(session)
+    }
+
+    fn read_all(&mut self) -> Result<Vec<LedgerEvent>, StoreError> {
+        self.telling.read_all()
+    }
+
+    fn wants_thread(&self) -> bool {
+        false
+    }
+}
+
+fn full_after(events: usize) -> Setup {
+    let mut setup = Setup::new(config());
+    let telling = Telling { kept: setup.store.clone(), trace: setup.bodies.trace.clone() };
+    setup.ledger = ledger(&setup.clock, Box::new(Full { telling, left: events }));
+    setup
+}
+
+fn known(failure: &StepFailure) -> (Vec<&str>, Vec<&str>) {
+    let committed = failure.committed.iter().map(|result| result.id.as_str()).collect();
+    (committed, failure.unsettled.iter().map(CallId::as_str).collect())
+}
+
+/// S-7
+#[tokio::test]
+async fn a_ledger_that_fails_ends_the_step_after_what_is_in_flight() {
+    // Three calls and one result fit.
+    let mut bench = full_after(4).start(&["par", "par", "par", "alone"]);
+    bench.quiet().await;
+    bench.release(1, Reply::Value).await;
+    assert_eq!(bench.trace().await, "call 1, run 1, call 2, run 2, call 3, run 3, rest 1, result 1");
+    bench.release(2, Reply::Value).await;
+    assert!(!bench.is_done().await, "the third is still in flight, and nobody has told it to stop");
+    bench.release(3, Reply::Value).await;
+    assert_eq!(bench.trace().await, "rest 2, rest 3", "nothing is launched or made up");
+    let failure = bench.end().await.unwrap_err();
+    assert_eq!(known(&failure), (vec!["c:1"], vec!["c:2", "c:3"]));
+    assert_eq!(
+        failure.to_string(),
+        "the step cannot be recorded: cannot write the ledger full: no space left"
+    );
+    assert_eq!(crate::ledger::unsettled(&bench.setup.store.events()).len(), 2, "no result was invented");
+}
+
+/// S-7: a call that could not be recorded is not started.
+#[tokio::test]
+async fn a_call_whose_event_is_refused_does_not_run() {
+    let mut bench = full_after(1).start(&["now", "now"]);
+    let failure = bench.end().await.unwrap_err();
+    assert_eq!(known(&failure), (vec![], vec!["c:1"]));
+    assert_eq!(bench.trace().await, "call 1, run 1");
+    let mut again = Bench { stepping: None, ..bench };
+    let (scheduler, root) = (again.setup.scheduler(), again.setup.root());
+    again.stepping = Some(tokio::spawn(async move { scheduler.execute(root, calls(&["now"])).await }));
+    let failure = again.end().await.unwrap_err();
+    assert_eq!(known(&failure), (vec![], vec![]));
+    assert_eq!(again.trace().await, "", "a ledger that has failed before takes no step at all");
+}
+
+/// S-7, P-14
+#[tokio::test]
+async fn a_failed_step_can_still_be_aborted() {
+    let mut bench = full_after(3).start(&["par", "deaf"]);
+    bench.quiet().await;
+    bench.release(1, Reply::Value).await;
+    assert!(!bench.is_done().await);
+    bench.setup.cancel.cancel();
+    bench.quiet().await;
+    bench.setup.clock.advance(DRAIN);
+    // The second call's result would have been the fourth event.
+    assert_eq!(known(&bench.end().await.unwrap_err()), (vec!["c:1"], vec!["c:2"]));
+}
+
+/// Code of the host that panics where nothing contains it: when it is dropped.
+struct Grenade {
+    own: Mutex<Option<Attachment>>,
+}
+
+impl Grenade {
+    fn new() -> Arc<Self> {
+        Arc::new(Self { own: Mutex::new(None) })
+    }
+
+    /// Takes itself off the pipeline, so that the call under way holds the last reference.
+    fn pull(&self) {
+        drop(self.own.lock().unwrap().take());
+    }
+}
+
+impl Drop for Grenade {
+    fn drop(&mut self) {
+        assert!(std::thread::panicking(), "dropped");
+    }
+}
+
+impl PreExecute for Grenade {
+    fn decide<'a>(&'a self, call: &'a Call, next: PreNext<'a>) -> BoxFuture<'a, Decision> {
+        if number(&call.id) == 2 {
+            self.pull();
+        }
+        next.decide()
+    }
+}
+
+impl AroundDispatch for Grenade {
+    fn around<'a>(&'a self, _call: &'a Call, next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
+        // Calls after the first do not meet it.
+        self.pull();
+        next.run()
+    }
+}
+
+/// S-7, P-15
+#[tokio::test]
+async fn a_panic_in_an_ordered_part_ends_the_step_after_what_is_in_flight() {
+    let setup = Setup::new(config());
+    let grenade = Grenade::new();
+    let attachment = setup.pipeline.add_pre(None, Arc::clone(&grenade) as _);
+    *grenade.own.lock().unwrap() = Some(attachment);
+    drop(grenade);
+    let mut bench = setup.start(&["par", "now", "now"]);
+    assert_eq!(bench.trace().await, "call 1, run 1, call 2");
+    assert!(!bench.is_done().await);
+    bench.release(1, Reply::Value).await;
+    let failure = bench.end().await.unwrap_err();
+    assert_eq!(known(&failure), (vec![], vec!["c:1", "c:2"]));
+    assert!(matches!(failure.error, StepError::Panicked));
+    assert_eq!(bench.trace().await, "rest 1");
+}
+
+/// S-7, P-15
+#[tokio::test]
+async fn a_dispatch_that_vanishes_ends_the_step_after_what_is_in_flight() {
+    let setup = Setup::new(config());
+    let grenade = Grenade::new();
+    let attachment = setup.pipeline.add_around(None, Arc::clone(&grenade) as _);
+    *grenade.own.lock().unwrap() = Some(attachment);
+    drop(grenade);
+    let mut bench = setup.start(&["par", "par", "par"]);
+    bench.quiet().await;
+    bench.release(1, Reply::Value).await;
+    assert!(!bench.is_done().await);
+    bench.release(2, Reply::Value).await;
+    bench.release(3, Reply::Value).await;
+    let failure = bench.end().await.unwrap_err();
+    assert!(matches!(&failure.error, StepError::Lost { call } if call.as_str() == "c:1"), "{failure}");
+    assert_eq!(known(&failure), (vec![], vec!["c:1", "c:2", "c:3"]));
+}
+
+/// S-7: a tool, a policy or a model cannot make the scheduler fail.
+#[tokio::test]
+async fn a_tool_that_breaks_is_a_result_and_no_failure_of_the_step() {
+    let setup = Setup::new(config());
+    setup.register(setup.bodies.immediate("boom", Concurrency::Parallel, Reply::Panic)).keep();
+    let mut bench = setup.start(&["boom", "now"]);
+    assert_eq!(codes(&bench.outcome().await), ["TOOL_PANICKED", "ok"]);
+}
+
+/// S-1: with a store that has a thread, no result leaves before it is in the store.
+#[tokio::test]
+async fn every_result_is_in_the_store_when_the_step_ends() {
+    for backlog in [1, 2, 10] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ledger.jsonl");
+        let mut setup = Setup::new(config());
+        let options = LedgerOptions { backlog, ..LedgerOptions::default() };
+        let store = Box::new(JsonLinesStore::open(&path, FsyncPolicy::Never).unwrap());
+        setup.ledger = Ledger::new("s".into(), Arc::new(setup.clock.clone()), store, options).unwrap();
+        let outcome = setup.scheduler().execute(setup.root(), calls(&["now"; 40])).await.unwrap();
+        let events: Vec<_> = read_events(&path).unwrap().map(Result::unwrap).collect();
+        check_ledger(&events, &outcome);
+    }
+}

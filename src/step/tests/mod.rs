@@ -1,0 +1,218 @@
+//! The rules of one model step, with scripted tools, a clock that stands still and a ledger that tells.
+//!
+//! Owns the bench: a test starts a step, releases bodies one by one, and compares the whole trace. The step is a task of
+//! its own, so that a wake-up that is missed shows as a trace that stops. Each area has its own file. It calls the
+//! scheduler as a host does.
+
+mod ending;
+mod failure;
+mod order;
+mod property;
+mod rule;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use serde_json::json;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::clock::ManualClock;
+use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, StoreError};
+use crate::limits::CallLimits;
+use crate::outcome::ErrorCode;
+use crate::pipeline::script::{Bodies, Reply, Telling, Watch, number};
+use crate::pipeline::{
+    ApprovalAnswer, ApprovalQuestion, ApprovalService, AroundDispatch, AroundNext, Attachment, BoxFuture,
+    Call, Decision, PreExecute, PreNext, ResultObserver,
+};
+use crate::registry::{Disposer, Registry, Target};
+use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
+
+/// Asks nobody: the question stays open until the call is cancelled.
+#[derive(Debug)]
+struct NeverAnswers;
+
+impl ApprovalService for NeverAnswers {
+    fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
+        Box::pin(std::future::pending())
+    }
+}
+
+const DRAIN: Duration = Duration::from_secs(5);
+
+fn config() -> StepConfig {
+    StepConfig { drain: Some(DRAIN), ..StepConfig::default() }
+}
+
+/// The parts of a step that has not begun.
+struct Setup {
+    config: StepConfig,
+    pipeline: Pipeline,
+    bodies: Bodies,
+    watch: Watch,
+    clock: ManualClock,
+    store: MemoryStore,
+    ledger: Ledger,
+    cancel: CancellationToken,
+}
+
+impl Setup {
+    fn new(config: StepConfig) -> Self {
+        let registry = Registry::new();
+        registry.open_scope("agent".into(), None).unwrap();
+        let bodies = Bodies::default();
+        for tool in [
+            bodies.gated("par", Concurrency::Parallel, true),
+            bodies.gated("deaf", Concurrency::Parallel, false),
+            bodies.gated("alone", Concurrency::Exclusive, true),
+            bodies.immediate("now", Concurrency::Parallel, Reply::Value),
+            bodies.immediate("denied", Concurrency::Parallel, Reply::Value),
+            bodies.immediate("asks", Concurrency::Parallel, Reply::Value),
+        ] {
+            registry.register(&Target::Global, tool).unwrap().keep();
+        }
+        let approval: Arc<dyn ApprovalService> = Arc::new(NeverAnswers);
+        let pipeline = Pipeline::new(registry, CallLimits::default(), Some(approval));
+        let (clock, store) = (ManualClock::new(), MemoryStore::new());
+        let telling = Box::new(Telling { kept: store.clone(), trace: bodies.trace.clone() });
+        let ledger = ledger(&clock, telling);
+        let watch = Watch { trace: bodies.trace.clone(), ..Watch::default() };
+        Self { config, pipeline, bodies, watch, clock, store, ledger, cancel: CancellationToken::new() }
+    }
+
+    /// Has the ordered parts written into the trace.
+    fn watched(self) -> Self {
+        self.pipeline.add_pre(None, Arc::new(self.watch.clone())).keep();
+        self.pipeline.add_post(None, Arc::new(self.watch.clone())).keep();
+        self
+    }
+
+    fn scheduler(&self) -> StepScheduler {
+        let clock = Arc::new(self.clock.clone());
+        StepScheduler::new(self.pipeline.clone(), self.ledger.clone(), clock, self.config.clone())
+    }
+
+    fn root(&self) -> StepRoot {
+        StepRoot { scope: Some("agent".into()), cancel: self.cancel.clone(), ..StepRoot::new("s") }
+    }
+
+    fn register(&self, tool: Tool) -> Disposer {
+        self.pipeline.registry().register(&Target::Global, tool).unwrap()
+    }
+
+    fn start(self, tools: &[&str]) -> Bench {
+        self.start_calls(calls(tools))
+    }
+
+    fn start_calls(self, calls: Vec<StepCall>) -> Bench {
+        let (scheduler, root) = (self.scheduler(), self.root());
+        let stepping = tokio::spawn(async move { scheduler.execute(root, calls).await });
+        Bench { setup: self, stepping: Some(stepping), seen: 0 }
+    }
+}
+
+fn ledger(clock: &ManualClock, store: Box<dyn LedgerStore>) -> Ledger {
+    Ledger::new("s".into(), Arc::new(clock.clone()), store, LedgerOptions::default()).unwrap()
+}
+
+/// Calls of these tools, with the ids `c:1`, `c:2` and so on.
+fn calls(tools: &[&str]) -> Vec<StepCall> {
+    (1..).zip(tools).map(|(n, tool)| StepCall::new(id(n).as_str(), *tool, json!({}))).collect()
+}
+
+fn id(n: u64) -> String {
+    format!("c:{n}")
+}
+
+struct Bench {
+    setup: Setup,
+    stepping: Option<JoinHandle<Result<StepOutcome, StepFailure>>>,
+    seen: usize,
+}
+
+impl Bench {
+    /// Lets every task run until nothing moves.
+    async fn quiet(&self) {
+        let mut still = 0;
+        let mut before = self.setup.bodies.trace.len();
+        while still < 8 {
+            tokio::task::yield_now().await;
+            let now = self.setup.bodies.trace.len();
+            still = if now == before { still + 1 } else { 0 };
+            before = now;
+        }
+    }
+
+    async fn release(&self, n: u64, reply: Reply) {
+        self.setup.bodies.release(n, reply);
+        self.quiet().await;
+    }
+
+    /// What happened since the last look.
+    async fn trace(&mut self) -> String {
+        self.quiet().await;
+        let lines = self.setup.bodies.trace.lines();
+        let new = lines[self.seen..].join(", ");
+        self.seen = lines.len();
+        new
+    }
+
+    async fn is_done(&self) -> bool {
+        self.quiet().await;
+        self.stepping.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    async fn end(&mut self) -> Result<StepOutcome, StepFailure> {
+        assert!(self.is_done().await, "the step has not ended: {:?}", self.setup.bodies.trace.lines());
+        self.stepping.take().unwrap().await.unwrap()
+    }
+
+    /// The outcome of a step that is done.
+    async fn outcome(&mut self) -> StepOutcome {
+        let outcome = self.end().await.unwrap();
+        check_ledger(&self.setup.store.events(), &outcome);
+        outcome
+    }
+}
+
+/// S-1, S-5, L-1: numbering without a gap; for each call one `tool/call` and one `tool/result`, both in model order, the
+/// result after its call and referring back to it, and the same result in the outcome.
+fn check_ledger(events: &[LedgerEvent], outcome: &StepOutcome) {
+    let mut open = BTreeMap::new();
+    let (mut called, mut settled) = (0_usize, 0_usize);
+    for (seq, event) in (1..).zip(events) {
+        assert_eq!(event.seq, seq);
+        match &event.body {
+            EventBody::ToolCall(data) => {
+                assert_eq!((&data.call, &data.tool), {
+                    let result = &outcome.results[called];
+                    (&result.id, &result.tool)
+                });
+                open.insert(called, seq);
+                called += 1;
+            }
+            EventBody::ToolResult(data) => {
+                let StepResult { id, tool, result } = &outcome.results[settled];
+                assert_eq!(*data, crate::ledger::ToolResult::new(id.clone(), tool.clone(), result));
+                assert_eq!(event.source_seqs, [open.remove(&settled).expect("a result follows its call")]);
+                settled += 1;
+            }
+            other => panic!("a step writes no {}", other.kind()),
+        }
+    }
+    assert_eq!((called, settled), (outcome.results.len(), outcome.results.len()));
+}
+
+/// The codes of an outcome, `ok` for successes.
+fn codes(outcome: &StepOutcome) -> Vec<&'static str> {
+    let code =
+        |result: &StepResult| result.result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
+    outcome.results.iter().map(code).collect()
+}
+
+fn failure(outcome: &StepOutcome, n: usize) -> (ErrorCode, &str, Option<&Value>) {
+    let failure = outcome.results[n - 1].result.as_ref().unwrap_err();
+    (failure.code, failure.message.as_str(), failure.details.as_ref())
+}
