@@ -11,6 +11,7 @@
 
 mod prompt;
 mod session;
+mod step;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -32,6 +33,7 @@ use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
 pub use session::{RunOptions, Session, SessionOptions};
+pub use step::StepOptions;
 
 /// How long tools that were told to stop are waited for at the end of a run, unless the host says otherwise.
 const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
@@ -183,6 +185,9 @@ impl HostBuilder {
     }
 
     /// Sets how long tools that were told to stop are waited for at the end of a run. Absent: 10 s (P-14).
+    ///
+    /// Cancelled calls and steps wait a second longer, for one of their calls may be a run that waits itself. What
+    /// still runs after that is in [`Pipeline::undrained`].
     pub fn drain(mut self, deadline: Duration) -> Self {
         self.drain = Some(deadline);
         self
@@ -207,6 +212,9 @@ impl HostBuilder {
         let clock = self.clock.unwrap_or_else(SystemClock::shared);
         let pipeline = Pipeline::new(registry, self.call_limits, self.approval);
         let drain = Some(self.drain.unwrap_or(DEFAULT_DRAIN));
+        if let Some(limit) = drain.map(step::outer_drain) {
+            pipeline.set_drain(Arc::clone(&clock), limit);
+        }
         let ledgers = Arc::new(Ledgers::default());
         let runner =
             self.runtime.map(|runtime| ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock)));

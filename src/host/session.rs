@@ -73,13 +73,13 @@ impl fmt::Debug for RunOptions {
 /// One conversation of an agent. Cloning shares it.
 #[derive(Clone)]
 pub struct Session {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
-    host: Host,
+pub(super) struct Inner {
+    pub(super) host: Host,
     id: SessionId,
-    scope: Option<ScopeId>,
+    pub(super) scope: Option<ScopeId>,
     ledger: Ledger,
     state: SessionState,
     calls: AtomicU64,
