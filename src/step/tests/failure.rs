@@ -6,7 +6,7 @@ use crate::ledger::{FsyncPolicy, JsonLinesStore, read_events};
 /// A store that refuses everything after so many events.
 #[derive(Debug)]
 struct Full {
-    telling: Telling,
+    telling: Box<dyn LedgerStore>,
     left: usize,
 }
 
@@ -43,7 +43,7 @@ impl LedgerStore for Full {
 
 fn full_after(events: usize) -> Setup {
     let mut setup = Setup::new(config());
-    let telling = Telling { kept: setup.store.clone(), trace: setup.bodies.trace.clone() };
+    let telling = telling(setup.store.clone(), setup.bodies.trace.clone());
     setup.ledger = ledger(&setup.clock, Box::new(Full { telling, left: events }));
     setup
 }

@@ -22,7 +22,7 @@ use crate::clock::ManualClock;
 use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, StoreError};
 use crate::limits::CallLimits;
 use crate::outcome::ErrorCode;
-use crate::pipeline::script::{Bodies, Reply, Telling, Watch, number};
+use crate::pipeline::script::{Bodies, Reply, Watch, number, telling};
 use crate::pipeline::{
     ApprovalAnswer, ApprovalQuestion, ApprovalService, AroundDispatch, AroundNext, Attachment, BoxFuture,
     Call, Decision, PreExecute, PreNext, ResultObserver,
@@ -76,7 +76,7 @@ impl Setup {
         let approval: Arc<dyn ApprovalService> = Arc::new(NeverAnswers);
         let pipeline = Pipeline::new(registry, CallLimits::default(), Some(approval));
         let (clock, store) = (ManualClock::new(), MemoryStore::new());
-        let telling = Box::new(Telling { kept: store.clone(), trace: bodies.trace.clone() });
+        let telling = telling(store.clone(), bodies.trace.clone());
         let ledger = ledger(&clock, telling);
         let watch = Watch { trace: bodies.trace.clone(), ..Watch::default() };
         Self { config, pipeline, bodies, watch, clock, store, ledger, cancel: CancellationToken::new() }

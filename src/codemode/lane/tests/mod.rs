@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::clock::ManualClock;
 use crate::content::ContentBlock;
-use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, WatchedStore};
+use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, MemoryStore, WatchedStore};
 use crate::limits::CallLimits;
 use crate::outcome::{CallFailure, CallResult, ErrorCode, SubCallState};
 use crate::pipeline::script::{Bodies, Reply, Watch, number, telling};
