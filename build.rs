@@ -19,6 +19,9 @@ mod checksum;
 #[path = "src/engine/manifest.rs"]
 mod manifest;
 #[cfg(feature = "engine")]
+#[path = "build/runtime_files.rs"]
+mod runtime_files;
+#[cfg(feature = "engine")]
 #[path = "build/snapshot.rs"]
 mod snapshot;
 

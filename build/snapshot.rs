@@ -11,11 +11,12 @@
     reason = "a build that cannot be finished ends with its message"
 )]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use v8::MapFnTo;
 
 use crate::manifest::{NATIVES, V8_FLAGS};
+use crate::runtime_files::runtime_files;
 
 /// Stands in for the native function of this place. Each must have an address of its own, since the snapshot
 /// tells them apart by address; the number in the body keeps a linker from folding them into one.
@@ -65,7 +66,8 @@ pub(crate) fn write() {
         let scope = &mut v8::ContextScope::new(scope, context);
         install_natives(scope, context);
         let mut entry = None;
-        for file in runtime_files(&Path::new(&root).join("runtime-js")) {
+        let files = runtime_files(&Path::new(&root).join("runtime-js"));
+        for file in files.unwrap_or_else(|reason| panic!("{reason}")) {
             let source =
                 std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -78,17 +80,6 @@ pub(crate) fn write() {
     }
     let blob = isolate.create_blob(v8::FunctionCodeHandling::Keep).expect("V8 makes the snapshot");
     std::fs::write(Path::new(&out).join("snapshot.bin"), &*blob).expect("OUT_DIR can be written");
-}
-
-/// The files in load order: the number in front of each name.
-fn runtime_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut files: Vec<_> = entries
-        .map(|entry| entry.expect("the folder can be listed").path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "js"))
-        .collect();
-    files.sort();
-    files
 }
 
 fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::Context>) {

@@ -1,7 +1,8 @@
 //! `docs/coverage.md` tells the truth about which rule of the contract has which tests.
 //!
-//! Owns the reading of test functions with the ids in their doc comments, and the comparison with the page. Run with
-//! `ISOLANE_WRITE_COVERAGE=1`, it writes the page's lists anew and keeps all else of it. It runs no test itself.
+//! Owns the reading of test functions with the ids in their doc comments, and the comparison with the page. An id
+//! behind the word `see` is spoken of and not covered. Run with `ISOLANE_WRITE_COVERAGE=1`, it writes the page's lists
+//! anew and keeps all else of it. It runs no test itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -25,8 +26,16 @@ struct Row {
     open: bool,
     /// File and name of each test.
     tests: Vec<(String, String)>,
-    /// Lines written by hand, as they are.
+    /// Lines written by hand, as they are: what shows the rule other than a test (`see`), and what of it nothing
+    /// shows (`open`).
     notes: Vec<String>,
+}
+
+impl Row {
+    /// Whether something written by hand shows the rule.
+    fn is_shown_elsewhere(&self) -> bool {
+        self.notes.iter().any(|note| note.starts_with("  - see "))
+    }
 }
 
 fn root() -> &'static Path {
@@ -47,13 +56,19 @@ fn ids(text: &str) -> Vec<String> {
         .collect()
 }
 
+/// The ids that a line of a doc comment claims to cover: those before the word `see`.
+fn claimed(doc: &str) -> Vec<String> {
+    let words = doc.split(' ').take_while(|word| !word.trim_matches('(').eq_ignore_ascii_case("see"));
+    ids(&words.collect::<Vec<_>>().join(" "))
+}
+
 /// The test functions of a file: those with an attribute whose path ends in `test`.
 fn tests(file: &str, text: &str) -> Vec<Test> {
     let mut found = Vec::new();
     let (mut named, mut is_test) = (Vec::new(), false);
     for line in text.lines().map(str::trim) {
         if let Some(doc) = line.strip_prefix("///") {
-            named.extend(ids(doc));
+            named.extend(claimed(doc));
         } else if let Some(attribute) = line.strip_prefix("#[") {
             let path = attribute.split(['(', ']']).next().unwrap_or_default();
             is_test |= path == "test" || path.ends_with("::test");
@@ -104,14 +119,28 @@ fn problems(rows: &[Row], tests: &[Test]) -> Vec<String> {
     }
     for row in rows {
         let id = &row.id;
-        for (file, name) in row.tests.iter().filter(|(file, name)| !exist.contains(&(file, name))) {
-            problems.push(format!("{id} lists `{name}` of {file}, and there is no such test"));
+        let named = by_id.get(id.as_str()).map(Vec::as_slice).unwrap_or_default();
+        for (file, name) in &row.tests {
+            if !exist.contains(&(file, name)) {
+                problems.push(format!("{id} lists `{name}` of {file}, and there is no such test"));
+            } else if !named.iter().any(|test| (&test.file, &test.name) == (file, name)) {
+                problems.push(format!("{id} lists `{name}` of {file}, which does not name it"));
+            }
         }
-        if row.open && by_id.contains_key(id.as_str()) {
+        for test in named.iter().filter(|_| !row.open) {
+            if !row.tests.iter().any(|(file, name)| (file, name) == (&test.file, &test.name)) {
+                problems.push(format!("{id} does not list `{}` of {}", test.name, test.file));
+            }
+        }
+        if row.open && !named.is_empty() {
             problems.push(format!("{id} is said to be open and has tests"));
         }
-        if !row.open && row.tests.is_empty() && row.notes.is_empty() {
+        if !row.open && row.tests.is_empty() && !row.is_shown_elsewhere() {
             problems.push(format!("{id} has no test and is not said to be open"));
+        }
+        let known = ["  - see ", "  - open: "];
+        for note in row.notes.iter().filter(|note| !known.iter().any(|start| note.starts_with(start))) {
+            problems.push(format!("{id}: `{note}` begins neither with `see` nor with `open:`"));
         }
     }
     problems
@@ -144,11 +173,11 @@ fn rewritten(page: &str, tests: &[Test]) -> String {
             continue;
         };
         let title = rest.strip_suffix(": open").unwrap_or(rest);
-        let notes = rows.next().map(|row| row.notes).unwrap_or_default();
+        let Some(row) = rows.next() else { continue };
         let listed = by_id.get(id).map(Vec::as_slice).unwrap_or_default();
-        let open = if listed.is_empty() && notes.is_empty() { ": open" } else { "" };
+        let open = if listed.is_empty() && !row.is_shown_elsewhere() { ": open" } else { "" };
         let _ = writeln!(text, "- **{id}** {title}{open}");
-        for note in notes {
+        for note in row.notes {
             let _ = writeln!(text, "{note}");
         }
         for test in listed {
@@ -218,6 +247,7 @@ mod checking {
 
     const SOURCE: &str = "
         /// CM-7, T-17. UTF-8 and v8-150 are no ids.
+        /// What it is for, see CM-6.
         #[tokio::test(flavor = \"current_thread\")]
         async fn programs_run() {}
 
@@ -247,7 +277,8 @@ mod checking {
 
     #[test]
     fn a_true_page_passes() {
-        let page = "- **CM-7** a\n  - `src/a.rs`: `programs_run`\n- **T-17** b\n  - see the benchmark\n- **R-1** c: open\n";
+        let page = "- **CM-7** a\n  - `src/a.rs`: `programs_run`\n- **T-17** b\n  - see the benchmark\n  \
+            - `src/a.rs`: `programs_run`\n- **R-1** c: open\n";
         assert_eq!(told(page), Vec::<String>::new());
     }
 
@@ -262,16 +293,51 @@ mod checking {
     #[test]
     fn a_test_that_is_gone_is_told() {
         let page = "- **CM-7** a\n  - `src/a.rs`: `gone`\n- **T-17** b\n  - `src/a.rs`: `programs_run`\n";
-        assert_eq!(told(page), ["CM-7 lists `gone` of src/a.rs, and there is no such test"]);
+        assert_eq!(
+            told(page),
+            [
+                "CM-7 lists `gone` of src/a.rs, and there is no such test",
+                "CM-7 does not list `programs_run` of src/a.rs"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_test_that_does_not_name_the_id_is_told() {
+        let page = "- **CM-7** a\n  - `src/a.rs`: `programs_run`\n  - `src/a.rs`: `nameless`\n- **T-17** b\n  \
+            - `src/a.rs`: `programs_run`\n";
+        assert_eq!(told(page), ["CM-7 lists `nameless` of src/a.rs, which does not name it"]);
     }
 
     #[test]
     fn open_with_tests_and_closed_without_are_told() {
-        let page = "- **CM-7** a: open\n- **T-17** b\n  - see x\n- **R-1** c\n";
+        let page = "- **CM-7** a: open\n- **T-17** b\n  - `src/a.rs`: `programs_run`\n- **R-1** c\n- **R-2** d\n  - see x\n";
         assert_eq!(
             told(page),
             ["CM-7 is said to be open and has tests", "R-1 has no test and is not said to be open"]
         );
+    }
+
+    #[test]
+    fn what_is_only_spoken_of_is_not_covered() {
+        assert_eq!(claimed(" CM-7 (see CM-8), R-1"), ["CM-7"]);
+        assert_eq!(claimed(" See S-4"), Vec::<String>::new());
+        assert_eq!(claimed(" L-5: a host that oversees T-1"), ["L-5", "T-1"]);
+    }
+
+    #[test]
+    fn a_note_is_no_test_unless_it_names_what_shows_the_rule() {
+        let page = "- **CM-7** a\n  - open: b\n  - `src/a.rs`: `programs_run`\n- **T-17** c\n  \
+            - `src/a.rs`: `programs_run`\n- **R-1** c\n  - open: d\n  - so so\n";
+        assert_eq!(
+            told(page),
+            [
+                "R-1 has no test and is not said to be open",
+                "R-1: `  - so so` begins neither with `see` nor with `open:`"
+            ]
+        );
+        let page = "- **R-1** a\n  - open: b\n- **R-2** c\n  - see d\n";
+        assert_eq!(rewritten(page, &[]), "- **R-1** a: open\n  - open: b\n- **R-2** c\n  - see d\n");
     }
 
     #[test]

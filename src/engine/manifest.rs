@@ -1,6 +1,6 @@
 //! What the build script and the engine must agree on.
 //!
-//! Owns the list of runtime files, the order of native functions and V8's flags: the start-up snapshot is made
+//! Owns the order of native functions and V8's flags: the start-up snapshot is made
 //! by the build script and refers to native functions by their place in this list. It is compiled into both
 //! and calls nobody.
 

@@ -3,6 +3,11 @@
 //! Owns the one initialisation and the thread that all isolate threads descend from. V8 protects its code pages
 //! with memory protection keys, which a thread has from its parent: a thread that was there before V8 cannot run
 //! an isolate. V8 starts with the first isolate; a process that runs no program never starts it. It calls nobody.
+//!
+//! # Safety
+//! The default time zone is set by a function of ICU that V8's archive has and the `v8` crate gives no name to. The
+//! declaration here is that of ICU's `unicode/ucal.h`, and its name holds ICU's version, so that another ICU does not
+//! link. It is called once, before there is an isolate, with pointers that it does not keep.
 
 use std::io;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -74,6 +79,7 @@ const TIME_ZONE: &str = "Etc/UTC";
 
 /// Sets the default of V8's own copy of ICU; the process's time zone stays as it is.
 fn set_time_zone(name: &str) -> bool {
+    // SAFETY: as ICU declares it: `UChar` is 16 bits wide, `UErrorCode` an `int` that is zero for no error.
     #[expect(unsafe_code, reason = "the v8 crate has no name for this function of ICU")]
     unsafe extern "C" {
         // Versioned like `udata_setCommonData_77`, which the crate itself links.

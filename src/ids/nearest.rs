@@ -77,7 +77,7 @@ pub fn words_of(name: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    ///
+    /// What a name is made of, however it is spelled.
     #[test]
     fn words_end_at_separators_and_humps() {
         assert_eq!(words_of("readFile_now-v2"), ["read", "File", "now", "v2"]);

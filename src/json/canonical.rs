@@ -74,14 +74,14 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// T-8
+    /// One text for one value, whatever the order of its members.
     #[test]
     fn members_are_ordered_at_every_depth() {
         let value = json!({"b": [{"y": 1, "x": "q\"\n"}], "a": null, "": 1.5});
         assert_eq!(canonical_text(&value), r#"{"":1.5,"a":null,"b":[{"x":"q\"\n","y":1}]}"#);
     }
 
-    /// T-8
+    /// One text for one value, whatever the order of its members.
     #[test]
     fn equal_values_have_equal_digests_whatever_their_order() {
         assert_eq!(digest(&json!({"a": 1, "b": 2})), digest(&json!({"b": 2, "a": 1})));

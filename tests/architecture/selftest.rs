@@ -2,8 +2,10 @@
 //!
 //! Owns the negative tests of the rules. It reads no file of the project.
 
+use crate::runtime_files::in_load_order;
+use crate::runtime_js::RuntimeFile;
 use crate::source::{SourceFile, tokenize};
-use crate::{ranks, rules};
+use crate::{ranks, rules, runtime_js};
 
 fn file(name: &str, text: &str) -> SourceFile {
     SourceFile::new(name, text)
@@ -102,17 +104,85 @@ fn a_long_file_is_mentioned_and_a_very_long_one_caught() {
 }
 
 #[test]
-fn unsafe_code_outside_the_engine_is_caught() {
+fn unsafe_code_outside_its_files_is_caught() {
     let text = "fn f() {\n unsafe { g() } }";
+    for place in ["src/tool/mod.rs", "src/engine/turn.rs", "tests/it/main.rs"] {
+        assert_eq!(
+            rules::unsafe_code(&file(place, text)),
+            [format!(
+                "{place}:2: `unsafe`: only the files listed in tests/architecture/rules.rs may be unsafe"
+            )]
+        );
+    }
+    let spoken_of = file("src/engine_room.rs", "#![deny(unsafe_code)] // unsafe");
+    assert_eq!(rules::unsafe_code(&spoken_of), Vec::<String>::new());
+}
+
+#[test]
+fn unsafe_code_without_its_reason_is_caught() {
+    let found = |text: &str| rules::unsafe_code(&file("src/engine/isolate.rs", text));
+    let headless = ["src/engine/isolate.rs: the head has no section `# Safety`, or nothing in it"];
+    assert_eq!(found("//! A.\nunsafe extern \"C\" fn f() {}"), headless);
+    assert_eq!(found("//! A.\n//!\n//! # Safety\n//!\nunsafe fn f() {}"), headless);
     assert_eq!(
-        rules::unsafe_code(&file("src/tool/mod.rs", text)),
-        ["src/tool/mod.rs:2: `unsafe`: only the engine may be unsafe"]
+        found("//! # Safety\n//! B."),
+        ["src/engine/isolate.rs: nothing is unsafe here; take it off the list in rules.rs"]
+    );
+    let bare = |line: u32| {
+        vec![format!("src/engine/isolate.rs:{line}: `unsafe`: there is no `// SAFETY:` comment above")]
+    };
+    let head = "//! # Safety\n//! B.\n";
+    for (text, expected) in [
+        ("unsafe { f() }", bare(3)),
+        ("// SAFETY: for the first alone.\nunsafe { f() }\nunsafe { f() }", bare(5)),
+        ("// Why not.\nunsafe extern \"C\" { fn f(); }", bare(4)),
+        ("fn f() {\n g!(unsafe scope); }", bare(4)),
+        ("// SAFETY: it\n// is.\n#[expect(unsafe_code)]\n  unsafe { f() }", Vec::new()),
+        ("// SAFETY: it is.\nlet a = g(|x| unsafe { f(x) });", Vec::new()),
+        ("// SAFETY: it is.\nlet (a, b) =\n  unsafe { f() };", Vec::new()),
+        ("// SAFETY: of another.\nlet a = 1;\nlet b =\n  unsafe { f() };", bare(6)),
+        ("/// Called by V8.\npub(super) unsafe extern \"C\" fn f() {}", Vec::new()),
+    ] {
+        assert_eq!(found(&format!("{head}{text}")), expected, "{text}");
+    }
+}
+
+#[test]
+fn runtime_javascript_that_grows_or_does_not_say_what_it_is_is_caught() {
+    let head = "// Owns a.\n// It must never b.\n";
+    let files = |texts: &[&str]| -> Vec<RuntimeFile> {
+        let file = |text: &&str| RuntimeFile { name: "10_a.js".to_owned(), text: (*text).to_owned() };
+        texts.iter().map(file).collect()
+    };
+    let long = format!("{head}{}", "f();\n".repeat(748));
+    assert_eq!(runtime_js::check(&files(&[&long, head])), Vec::<String>::new());
+    assert_eq!(
+        runtime_js::check(&files(&[&long, &long])),
+        ["runtime-js has 1500 lines; it must stay under 1500"]
+    );
+    for text in ["\"use strict\";", "// Owns a.\nf(); // must", "// A file.\n// It must never b.\n", ""] {
+        assert_eq!(
+            runtime_js::check(&files(&[text])),
+            ["runtime-js/10_a.js:1: the file does not begin with what it owns and what it must never do"]
+        );
+    }
+}
+
+#[test]
+fn runtime_javascript_is_loaded_by_its_numbers() {
+    let order = |names: &[&str]| in_load_order(names.iter().map(|&name| name.to_owned()).collect());
+    assert_eq!(
+        order(&["99_z.js", "tests", "05_b.js", "00_a.js", "README.md", "10_A.js"]).unwrap(),
+        ["00_a.js", "05_b.js", "10_A.js", "99_z.js"]
     );
     assert_eq!(
-        rules::unsafe_code(&file("src/engine_room.rs", "#![deny(unsafe_code)] // unsafe")),
-        Vec::<String>::new()
+        order(&["10_b.js", "10_a.js"]).unwrap_err(),
+        "10_a.js and 10_b.js have the same place in the order"
     );
-    assert_eq!(rules::unsafe_code(&file("src/engine/isolate.rs", text)), Vec::<String>::new());
+    for name in ["a.js", "1_a.js", "100_a.js", "5.js"] {
+        let refused = format!("{name}: the name of a runtime file begins with two digits and `_`");
+        assert_eq!(order(&["00_a.js", name]).unwrap_err(), refused);
+    }
 }
 
 #[test]
@@ -174,6 +244,19 @@ fn reading_time_away_from_the_clock_is_caught() {
         assert_eq!(rules::time(&file("src/clock.rs", text)), Vec::<String>::new(), "{text}");
     }
     assert_eq!(rules::time(&file("src/codemode/run.rs", "use std::time::Duration;")), Vec::<String>::new());
+    let waits = "fn f() { changed.wait_timeout(guard, d); channel.recv_timeout(d); }";
+    assert_eq!(rules::time(&file("src/codemode/run.rs", waits)).len(), 2);
+    assert_eq!(rules::time(&file("src/ledger/writer.rs", waits)), Vec::<String>::new());
+}
+
+#[test]
+fn reading_the_environment_in_the_library_is_caught() {
+    for text in ["use std::{env, fmt};", "fn f() { std::env::var(k); }"] {
+        assert_eq!(rules::environment(&file("src/host/mod.rs", text)).len(), 1, "{text}");
+        assert_eq!(rules::environment(&file("src/cli/mod.rs", text)), Vec::<String>::new(), "{text}");
+    }
+    let compiled_in = "const V: &str = env!(\"CARGO_PKG_VERSION\");";
+    assert_eq!(rules::environment(&file("src/host/mod.rs", compiled_in)), Vec::<String>::new());
 }
 
 #[test]

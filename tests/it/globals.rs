@@ -1,4 +1,4 @@
-//! What a program can reach, and what it cannot (CM-9, E-9).
+//! What a program can reach, and what it cannot (CM-9, E-9), and that none of it outlasts a run (E-2).
 //!
 //! Owns the snapshot of every object that can be reached from a program without calling anything, with the names of
 //! its properties. A new name there is a decision, not an accident.
@@ -49,13 +49,65 @@ for (let at = 0; at < queue.length; at++) {
     const plain = typeof object === "function" && proto === Function.prototype && !names.some((n) => !["length", "name"].includes(n));
     if (!plain) lines.push(`${path}: ${names.sort().join(", ")}${Object.isFrozen(object) ? " (frozen)" : ""}`);
 }
+"#;
+
+/// Gives what the walk found.
+const LINES: &str = r#"return lines.sort().join("\n");"#;
+
+/// The same, with the beginning of every function's text.
+const ALL: &str = r#"
+for (const [value, path] of known) if (typeof value === "function") lines.push(`${path}: ${String(value).slice(0, 60)}`);
 return lines.sort().join("\n");
 "#;
+
+/// Adds a property to every object that the walk found, puts another function in the place of every function, and
+/// leaves behind what can be left: timers, a call, a rejected promise, a symbol, the state of expressions. It gives how
+/// much it changed. What it works with it took before.
+const SPOIL: &str = r#"
+const { defineProperty, getOwnPropertyDescriptor, ownKeys } = Reflect;
+const spoilt = () => "left";
+globalThis.left = 1;
+setInterval(spoilt, 1e6);
+setTimeout(() => { throw new Error("left") }, 1e6);
+tools.echo({ left: 1 });
+Symbol.for("left").description;
+/(left)/.exec("left");
+let changed = 0;
+for (let at = 0; at < queue.length; at++) {
+    const object = queue[at], keys = ownKeys(object);
+    if (defineProperty(object, "left", { __proto__: null, value: 1 })) changed++;
+    for (let index = 0; index < keys.length; index++) {
+        const known = getOwnPropertyDescriptor(object, keys[index]);
+        if (typeof known.value !== "function" || keys[index] === "constructor") continue;
+        if (defineProperty(object, keys[index], { __proto__: null, value: spoilt })) changed++;
+    }
+}
+return changed;
+"#;
+
+/// E-2
+#[tokio::test]
+async fn a_run_leaves_nothing_for_the_next() {
+    let host = Host::new();
+    let look = format!("{WALK}{ALL}");
+    let before = host.run(&look).await.result.unwrap().unwrap();
+    let changed = host.run(&format!("{WALK}{SPOIL}")).await.result.unwrap().unwrap();
+    assert!(changed.as_u64().unwrap() > 1000, "{changed}");
+    let after = host.run(&look).await;
+    assert_eq!((after.logs.len(), after.notes.len()), (0, 0), "{:?}", after.notes);
+    let after = after.result.unwrap().unwrap();
+    for (before, after) in before.as_str().unwrap().lines().zip(after.as_str().unwrap().lines()) {
+        assert_eq!(before, after);
+    }
+    assert_eq!(before, after);
+    let state = "return [typeof left, RegExp.$1, Symbol.keyFor(Symbol.for('left')), [3, 1].sort().map((it) => it + 1)]";
+    assert_eq!(said(&host.run(state).await), r#"value ["undefined","","left",[2,4]]"#);
+}
 
 /// CM-9, E-9
 #[tokio::test]
 async fn every_object_within_reach_is_known() {
-    let outcome = Host::new().run(WALK).await;
+    let outcome = Host::new().run(&format!("{WALK}{LINES}")).await;
     let value = outcome.result.unwrap().unwrap();
     insta::assert_snapshot!("reachable", value.as_str().unwrap());
 }

@@ -25,7 +25,7 @@ async fn a_program_may_be_written_in_many_ways() {
     }
 }
 
-/// CM-6, CM-29
+/// CM-23, CM-29
 #[tokio::test]
 async fn lines_come_in_order_across_levels_and_before_a_failure() {
     let program = "console.log('a', { b: 1 }); console.error('c'); print('d'); console.debug('e'); throw new Error('end')";
@@ -54,7 +54,7 @@ async fn timers_and_calls_keep_a_program_alive() {
     assert_eq!(said(&Host::new().run(program).await), "value 5");
 }
 
-/// T5, CM-21
+/// T5. Calls that are left are another matter, see CM-21.
 #[tokio::test]
 async fn a_timer_that_is_left_is_told_of() {
     let outcome = Host::new().run("setTimeout(() => console.log('late'), 10); return 1").await;

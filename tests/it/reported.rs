@@ -207,7 +207,7 @@ async fn case_11_output_over_the_limit_is_never_cut_in_the_middle() {
     assert_eq!(outcome.result.unwrap().unwrap().as_array().map(Vec::len), Some(5000));
 }
 
-/// CM-8, CM-32: habits from other systems are answered with what exists here.
+/// CM-8, CM-9: habits from other systems are answered with what exists here.
 #[tokio::test]
 async fn case_12_habits_of_other_systems_are_answered() {
     let host = host_with_files();
@@ -243,7 +243,7 @@ async fn case_14_positional_arguments_are_answered_with_the_right_call() {
     assert!(outcome.sub_calls.is_empty());
 }
 
-/// T-17, CM-16: a misspelt property is named with the nearest one.
+/// P-16: a misspelt property is named with the nearest one.
 #[tokio::test]
 async fn case_15_a_misspelt_property_is_named_with_the_nearest() {
     let strict = Tool::builder("read")

@@ -1,4 +1,4 @@
-//! The in-process runtime seen by its host: flavours of tokio, cancellation, panics, threads (E-1 to E-3).
+//! The in-process runtime seen by its host: flavours of tokio, cancellation, panics, threads.
 //!
 //! Owns what the host may do to a run, or forget about it, and what is left behind. No test waits for a time to pass:
 //! each waits for a signal that comes from the run.
@@ -23,7 +23,7 @@ use crate::support::{Host, brief, said, tools};
 const PROGRAM: &str = "const all = await Promise.all([1, 2, 3].map((ms) => tools.slow({ ms }))); \
                        await new Promise((done) => setTimeout(done, 1)); return all";
 
-/// E-1
+/// The in-process half of what is asked, see E-1.
 #[test]
 fn runs_work_on_every_flavour_of_tokio() {
     let mut one = tokio::runtime::Builder::new_current_thread();
@@ -35,7 +35,7 @@ fn runs_work_on_every_flavour_of_tokio() {
     }
 }
 
-/// E-1: one runtime serves tokio runtimes that come and go.
+/// One runtime serves tokio runtimes that come and go.
 #[test]
 fn a_runtime_outlives_the_tokio_runtime_that_it_was_made_in() {
     let runtime = InProcessRuntime::new(&InProcessOptions::default());
@@ -48,7 +48,7 @@ fn a_runtime_outlives_the_tokio_runtime_that_it_was_made_in() {
     }
 }
 
-/// E-3: what the host lacks is said before the program starts.
+/// What the host lacks is said before the program starts.
 #[test]
 fn a_host_without_timers_or_without_tokio_is_told_so() {
     let host =
@@ -177,7 +177,7 @@ async fn preparing_a_program_counts_as_time_of_its_run() {
     }
 }
 
-/// E-3, L-5: a host that forgets a run has cancelled it. Its tools are told, and the ledger hears of their end.
+/// L-5: a host that forgets a run has cancelled it. Its tools are told, and the ledger hears of their end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_the_host_drops_is_wound_down() {
     let Watched { started, stopped, tool } = watched();
@@ -210,7 +210,7 @@ impl LogSink for Faulty {
     }
 }
 
-/// E-3: a panic of the host's own code on the isolate's thread ends the run, not the process, and its calls are
+/// A panic of the host's own code on the isolate's thread ends the run, not the process, and its calls are
 /// settled.
 #[tokio::test]
 async fn a_panic_of_the_host_ends_the_run_alone() {
@@ -233,7 +233,7 @@ async fn a_panic_of_the_host_ends_the_run_alone() {
     assert_eq!(said(&host.run("return 1").await), "value 1");
 }
 
-/// E-6: calls that settle at once do not keep timers waiting, nor the other way round.
+/// Calls that settle at once do not keep timers waiting, nor the other way round.
 #[tokio::test]
 async fn calls_and_timers_take_turns() {
     let host = Host::new();
@@ -256,7 +256,7 @@ async fn calls_and_timers_take_turns() {
     assert_eq!(said(&host.run(program).await), r#"value "both""#);
 }
 
-/// E-2: nothing of a run is left when it has ended: its thread lets go of all that the host lent it.
+/// Nothing of a run is left when it has ended: its thread lets go of all that the host lent it.
 #[tokio::test]
 async fn a_run_lets_go_of_everything() {
     let mut host = Host::new();
@@ -301,7 +301,7 @@ fn isolate_threads() -> usize {
         .count()
 }
 
-/// E-2: each run's thread ends with it, and ready isolates end with the runtime.
+/// Each run's thread ends with it, and ready isolates end with the runtime.
 #[test]
 #[cfg(target_os = "linux")]
 fn no_thread_is_left_behind() {
@@ -333,7 +333,7 @@ fn no_thread_is_left_behind() {
     assert_eq!(isolate_threads(), 0);
 }
 
-/// E-3, E-8: M2, M12. An isolate that is out of memory for good costs its thread, and never the host.
+/// E-8: M2, M12; how a child ends, see E-3. An isolate that is out of memory for good costs its thread, and never the host.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_isolate_that_is_out_of_memory_costs_its_thread_alone() {

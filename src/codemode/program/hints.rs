@@ -192,7 +192,7 @@ mod tests {
     const HINTS: ToolHints<'static> =
         ToolHints { names: &["run_code", "read", "write", "exec_command", "get_user", "my-tool"] };
 
-    /// CM-10, CM-32
+    /// CM-10
     #[test]
     fn the_nearest_name_ignores_case_and_separators() {
         let near = |name| nearest(name, HINTS.names.iter().copied());
@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(near(""), None);
     }
 
-    /// CM-8, CM-32
+    /// CM-9
     #[test]
     fn what_follows_a_missing_global_says_what_was_meant() {
         assert_eq!(
@@ -218,7 +218,7 @@ mod tests {
         assert!(explain_missing_global("functions", "", &HINTS).unwrap().contains("await tools.read("));
     }
 
-    /// CM-8
+    /// CM-9
     #[test]
     fn missing_globals_are_explained() {
         let explain = |name| explain_missing_global(name, "", &HINTS).unwrap();

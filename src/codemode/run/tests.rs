@@ -139,7 +139,7 @@ async fn a_scope_that_is_gone_is_a_typed_failure_with_both_events() {
     assert_eq!(kinds, ["run/start", "run/end"]);
 }
 
-/// SDK-1
+/// Made from a sealed view and anew when that changes. For what is in them, see SDK-1.
 #[tokio::test]
 async fn bindings_are_made_once_for_each_state_of_the_registry() {
     let bench = bench(&[], 0);

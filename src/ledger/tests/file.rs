@@ -168,7 +168,7 @@ fn only_a_regular_file_can_be_a_ledger() {
     assert!(matches!(read_events(&path), Err(StoreError::Io { action: "read", .. })));
 }
 
-/// L-11
+/// What tools were given is nobody else's to read. What is left out of it, see L-11.
 #[test]
 fn a_new_file_is_for_its_owner_alone() {
     let (_folder, path) = scratch();

@@ -155,7 +155,7 @@ fn a_run_that_failed_keeps_its_logs_and_its_kind() {
 }
 
 proptest! {
-    /// L-6
+    /// L-1. What is rebuilt from it needs every byte, see L-6.
     #[test]
     fn numbers_and_text_read_back_exactly(float in any::<f64>(), unsigned: u64, signed: i64, text: String) {
         prop_assume!(float.is_finite());

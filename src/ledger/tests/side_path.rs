@@ -186,7 +186,7 @@ async fn a_store_in_memory_has_the_event_at_once_and_never_waits() {
     }
 }
 
-/// L-7
+/// A ledger that keeps nothing costs nothing.
 #[tokio::test]
 async fn a_disabled_ledger_builds_nothing() {
     let ledger = Ledger::disabled(session(), clock());
@@ -199,7 +199,7 @@ async fn a_disabled_ledger_builds_nothing() {
     );
 }
 
-/// L-8
+/// A store that fails ends the recording and nothing else. What is on disk then, see L-8.
 #[tokio::test]
 async fn after_a_failure_nothing_hangs_and_the_ledger_says_so() {
     for successes in 0..3 {
@@ -222,7 +222,7 @@ async fn after_a_failure_nothing_hangs_and_the_ledger_says_so() {
     }
 }
 
-/// L-8
+/// Nobody waits for a store that has failed.
 #[tokio::test]
 async fn a_failure_wakes_every_waiting_recorder() {
     let (mut store, _kept, heard) = Scripted::new();
@@ -241,7 +241,7 @@ async fn a_failure_wakes_every_waiting_recorder() {
     assert_eq!(ledger.dropped(), 3);
 }
 
-/// L-8
+/// A store that panics has failed.
 #[tokio::test]
 async fn a_store_that_panics_stops_the_ledger_and_nothing_else() {
     let (mut store, _kept, _heard) = Scripted::new();
@@ -283,7 +283,7 @@ async fn a_redactor_that_panics_lets_nothing_through() {
     }
 }
 
-/// L-8
+/// L-4: what was taken is written.
 #[tokio::test]
 async fn dropping_the_last_handle_writes_what_is_queued_and_syncs() {
     let (mut store, kept, heard) = Scripted::new();

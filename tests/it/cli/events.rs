@@ -74,7 +74,7 @@ fn a_call_is_recorded_like_that_of_a_model() {
     assert_eq!(kinds(&events(&folder)), ["tool/call", "tool/result"]);
 }
 
-/// I-3, L-7
+/// I-3
 #[test]
 fn a_file_that_cannot_be_a_ledger_stops_the_command_before_anything_runs() {
     let folder = Folder::new();
@@ -105,7 +105,7 @@ fn a_file_that_cannot_be_a_ledger_stops_the_command_before_anything_runs() {
     assert_eq!(folder.text("notes.txt"), "not events\n");
 }
 
-/// I-3, L-7
+/// I-3
 #[test]
 fn events_that_cannot_be_written_fail_the_command_but_not_the_program() {
     let folder = Folder::new();
@@ -138,7 +138,7 @@ fn a_torn_line_is_told_of() {
     ");
 }
 
-/// I-3, L-3
+/// I-3
 #[test]
 fn a_program_cannot_write_what_tells_of_it() {
     let folder = Folder::new();

@@ -43,7 +43,7 @@ fn lines(folder: &Folder, command: &str) -> u64 {
     String::from_utf8(shell.output().unwrap().stdout).unwrap().trim().parse().unwrap()
 }
 
-/// I-3, CM-18
+/// I-3
 #[test]
 fn markers_are_counted_as_grep_does_with_hundreds_of_calls_in_flight() {
     let folder = tree();

@@ -11,7 +11,7 @@ fn the_result_is_all_of_the_output() {
     assert_eq!(ended, Ended { code: Some(0), stdout: "2\n".to_owned(), stderr: String::new() });
 }
 
-/// I-3, CM-6
+/// I-3. The tool has the same form, see CM-6.
 #[test]
 fn logs_come_before_the_result_and_values_are_json_unless_they_are_text() {
     let ended = Folder::new().eval("console.log('one'); console.error('two'); return {a: [1, 'x'], b: null}");
@@ -50,7 +50,7 @@ fn a_program_that_says_nothing_is_told_of_on_standard_error() {
     ");
 }
 
-/// I-3, CM-6
+/// I-3
 #[test]
 fn notes_go_to_standard_error() {
     insta::assert_snapshot!(Folder::new().eval("await tools.list()"), @r"
@@ -107,7 +107,7 @@ fn a_failure_with_one_frame_shows_no_stack() {
     ");
 }
 
-/// I-3, CM-16, CM-31
+/// I-3, CM-16
 #[test]
 fn a_failed_call_is_told_with_its_code() {
     insta::assert_snapshot!(Folder::new().eval("await tools.read({file_path: 'nope'})"), @r"

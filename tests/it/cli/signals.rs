@@ -39,6 +39,31 @@ fn an_interrupted_run_ends_in_order() {
     }
 }
 
+/// L-8: killed while it works, a command leaves a file that opens, without a gap, with what had no end.
+#[test]
+fn a_killed_run_leaves_a_ledger_that_opens() {
+    let folder = Folder::new();
+    let code = "for (let n = 0; ; n++) { await Promise.all([tools.list(), tools.list()]); if (n % 20 === 0) print(n) }";
+    let mut child = folder.command(&["run", "-e", code, "--events", "events.jsonl"]).spawn().unwrap();
+    let output = child.stdout.as_mut().unwrap();
+    // Well into its work.
+    output.read_exact(&mut [0; 40]).unwrap();
+    tell(&child, Signal::KILL);
+    assert_eq!(child.wait().unwrap().code(), None);
+    let events: Vec<_> = isolane::ledger::read_events(folder.path().join("events.jsonl"))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    assert!(events.len() > 100, "{}", events.len());
+    let seqs: Vec<_> = events.iter().map(|event| event.seq).collect();
+    assert_eq!(seqs, (1..=events.len() as u64).collect::<Vec<_>>());
+    let open = isolane::ledger::unsettled(&events);
+    assert_eq!(open[0].body.kind(), "run/start");
+    assert!(open[1..].iter().all(|event| event.body.kind() == "tool/code-dispatch-start"), "{open:?}");
+    // Another command goes on in it.
+    assert_eq!(folder.isolane(&["run", "-e", "return 1", "--events", "events.jsonl"]).stdout, "1\n");
+}
+
 /// I-3
 #[test]
 fn who_interrupts_after_the_run_does_not_wait_for_its_output() {

@@ -238,7 +238,7 @@ const PATCHED: &[Row] = &[
     ),
 ];
 
-/// E-9, E-8: L1 to L4, L6, L8 to L14
+/// E-2, E-5, E-9, E-8: L1 to L4, L6, L8 to L14
 #[tokio::test]
 async fn tricks_of_the_language_change_nothing_but_the_program_itself() {
     check(limits(), PATCHED).await;

@@ -126,7 +126,7 @@ const HEAP: &[Row] = &[
     ("T2", "const f = () => Promise.resolve().then(f); await f()", "{heap}"),
 ];
 
-/// E-6, E-8: M1 to M5, M8
+/// E-2, E-6, E-8: M1 to M5, M8
 #[tokio::test]
 async fn memory_ends_at_its_limit() {
     check(limits(), HEAP).await;
@@ -194,7 +194,7 @@ const DEEP: &[Row] = &[
     ),
 ];
 
-/// E-8: M9, M10
+/// E-2, E-8: M9, M10
 #[tokio::test]
 async fn depth_ends_in_errors_that_a_program_can_catch() {
     check(limits(), DEEP).await;

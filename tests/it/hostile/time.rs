@@ -84,7 +84,7 @@ const LOOPS: &[Row] = &[
     ),
 ];
 
-/// E-7, E-8: T1, T2, T4, T7, T8
+/// E-2, E-7, E-8: T1, T2, T4, T7, T8
 #[tokio::test]
 async fn programs_that_never_end_are_ended() {
     check(small_limits(), LOOPS).await;
@@ -141,7 +141,7 @@ const WAITS: &[Row] = &[
     ),
 ];
 
-/// E-6, E-8: T5, T9
+/// E-2, E-6, E-8: T5, T9
 #[tokio::test]
 async fn waits_end_by_the_wall_limit_and_timers_are_counted() {
     let mut limits = small_limits();

@@ -304,7 +304,7 @@ const CALLS: &[Row] = &[
     ("V16", "throw new Error('x'.repeat(1e6))", "{cut}"),
 ];
 
-/// E-6, E-8, CM-13 to CM-16, CM-25: V1 to V16
+/// E-2, E-6, E-8, CM-13, CM-14, CM-15, CM-16, CM-25: V1 to V16
 #[tokio::test]
 async fn calls_and_values_hold_whatever_a_program_does() {
     // Outcomes that are long and regular are looked at in the tests below.

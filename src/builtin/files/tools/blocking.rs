@@ -43,13 +43,13 @@ mod tests {
         assert_eq!(caught.unwrap_err().downcast_ref::<&str>(), Some(&"boom"));
     }
 
-    /// B-1
+    /// A tool needs no tokio around it.
     #[test]
     fn work_is_done_without_a_runtime_too() {
         assert_eq!(off_thread(|| 3).now_or_never().unwrap().unwrap(), 3);
     }
 
-    /// B-1
+    /// A host that ends is told of, and nothing was done by halves.
     #[test]
     fn work_that_the_runtime_did_not_start_is_an_error() {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

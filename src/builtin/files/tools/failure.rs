@@ -97,7 +97,7 @@ mod tests {
         tool_error(error).details.unwrap()
     }
 
-    /// P-16
+    /// B-2, B-4
     #[test]
     fn details_say_what_a_program_can_act_on() {
         let path = || "a".to_owned();
@@ -112,7 +112,7 @@ mod tests {
         );
     }
 
-    /// P-16
+    /// Where the root lies is not for a program to know.
     #[test]
     fn the_place_of_the_root_is_not_among_the_details() {
         let source = std::io::Error::other("x");

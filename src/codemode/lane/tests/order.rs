@@ -199,7 +199,7 @@ async fn parallel_calls_are_committed_in_order_of_completion() {
     }
 }
 
-/// CM-19, S-4
+/// CM-19. The rule is that of a native step, see S-4.
 #[tokio::test]
 async fn under_submission_order_an_early_call_waits_for_those_before_it() {
     let mut bench = Bench::new(LaneConfig { commit_order: CommitOrder::Submission, ..config() });

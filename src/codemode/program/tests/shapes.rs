@@ -214,7 +214,7 @@ fn constructs_that_need_emission_are_emitted() {
     assert!(body("let a = <number>b\nexport enum X { A }\na").contains("return a"));
 }
 
-/// CM-6, CM-7
+/// CM-7
 #[test]
 fn a_bare_call_at_the_end_is_a_step_and_not_the_value() {
     assert_eq!(body("await tools.read({})"), "await tools.read({})\n");

@@ -112,7 +112,7 @@ struct Found {
     size: Option<u8>,
 }
 
-/// T-2, T-10
+/// T-2
 #[test]
 fn a_value_keeps_every_form_that_its_type_writes() {
     let schema = derived_schema::<Found>(Use::Value);
@@ -179,7 +179,7 @@ struct Node {
     next: Option<Box<Node>>,
 }
 
-/// T-6, T-8
+/// T-6
 #[test]
 fn what_is_shared_or_refers_to_itself_keeps_its_name() {
     let schema = derived_schema::<Tree>(Use::Arguments);

@@ -28,7 +28,7 @@ fn the_schemas_of_values_are_stable() {
     insta::assert_json_snapshot!("values", schemas);
 }
 
-/// T-4, T-5
+/// T-4
 #[test]
 fn reading_is_parallel_and_repeatable_and_writing_is_neither() {
     let bench = Bench::new(&[]);
@@ -63,7 +63,7 @@ async fn without_leave_to_write_there_is_no_tool_that_writes() {
     assert_eq!(bench.content("a"), "");
 }
 
-/// P-16, B-2
+/// P-16
 #[tokio::test]
 async fn a_misspelt_argument_is_named_with_its_nearest() {
     let bench = Bench::new(&[]);
@@ -72,7 +72,7 @@ async fn a_misspelt_argument_is_named_with_its_nearest() {
     insta::assert_snapshot!(failure.message, @"arguments of `read`: unknown property `file_pth` at /file_pth; did you mean `file_path`?; required property `file_path` is missing (you passed `file_pth`)");
 }
 
-/// P-16, T-6
+/// P-16
 #[tokio::test]
 async fn wrong_arguments_are_explained() {
     let bench = Bench::new(&[]);
@@ -83,7 +83,7 @@ async fn wrong_arguments_are_explained() {
     insta::assert_snapshot!(message("grep", json!({"pattern": "a", "mode": "files"})).await, @r#"`grep`: expected one of "matches", "count", "count_matches", got "files" at /mode"#);
 }
 
-/// B-2, P-16
+/// B-2
 #[tokio::test]
 async fn a_missing_file_is_an_error_that_says_what_to_do() {
     let bench = Bench::new(&[("src/main.rs", "")]);
@@ -131,7 +131,7 @@ async fn a_failed_edit_says_why_and_changes_nothing() {
     assert_eq!(bench.content("a.txt"), "x\nx\n");
 }
 
-/// T-4, P-14
+/// T-4
 #[tokio::test]
 async fn walks_heed_the_cancellation_of_their_context() {
     let bench = Bench::new(&[("a/b", "x")]);
@@ -149,7 +149,7 @@ async fn walks_heed_the_cancellation_of_their_context() {
     }
 }
 
-/// T-12, B-2
+/// T-11, T-12, B-2
 #[tokio::test]
 async fn a_program_gets_the_raw_value_and_no_meta() {
     let bench = Bench::new(&[("a.txt", "one\ntwo")]);
@@ -164,7 +164,7 @@ async fn a_program_gets_the_raw_value_and_no_meta() {
     assert_eq!(success.meta, None);
 }
 
-/// B-4, T-12
+/// B-4
 #[tokio::test]
 async fn a_program_does_not_read_by_writing() {
     let bench = Bench::new(&[("a.txt", "secret")]);
