@@ -55,7 +55,7 @@ fn session(ready: usize, more_tools: usize) -> Session {
             .handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(Value::Null) });
         builder = builder.tools([tool.unwrap()]);
     }
-    builder.build().unwrap().session(SessionOptions::new("bench"))
+    builder.build().unwrap().session(SessionOptions::new("bench")).unwrap()
 }
 
 fn generous() -> RunLimits {

@@ -39,6 +39,9 @@ pub struct RunLimits {
     pub state_bytes: usize,
     /// Sub-calls whose bodies run at the same time (CM-18). Default 10; 1 is strictly serial (CM-20).
     pub max_parallel_sub_calls: usize,
+    /// Blocks of tools' results that are not text and go to the model with the run's result, in submission order
+    /// (CM-12). A note counts the rest. It does not limit the size of a block. Default 8.
+    pub forwarded_blocks: usize,
 }
 
 impl Default for RunLimits {
@@ -55,6 +58,7 @@ impl Default for RunLimits {
             argument_bytes: MIB,
             state_bytes: MIB,
             max_parallel_sub_calls: 10,
+            forwarded_blocks: 8,
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn call(args: CallArgs) -> anyhow::Result<Ending> {
     let clock = SystemClock::shared();
     let id = events::session_id(&*clock);
     let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
-    let session = events::session(&deployment.host()?, id, ledger);
+    let session = events::session(&deployment.host()?, id, ledger)?;
     let (result, recorded) = block_on(make(session, &args.tool, arguments))?;
     let result = result?;
     let shown = show(&result, args.json);

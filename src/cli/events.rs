@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 
 use isolane::clock::Clock;
-use isolane::host::{Host, Session, SessionOptions};
+use isolane::host::{Host, Session, SessionError, SessionOptions};
 use isolane::ids::SessionId;
 use isolane::ledger::{FsyncPolicy, JsonLinesStore, Ledger, LedgerOptions};
 
@@ -60,7 +60,7 @@ fn folder_of(path: &Path) -> Option<PathBuf> {
 }
 
 /// Opens the command's one session.
-pub(super) fn session(host: &Host, id: SessionId, ledger: Option<Ledger>) -> Session {
+pub(super) fn session(host: &Host, id: SessionId, ledger: Option<Ledger>) -> Result<Session, SessionError> {
     let options = SessionOptions::new(id);
     host.session(match ledger {
         Some(ledger) => options.ledger(ledger),

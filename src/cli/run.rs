@@ -37,7 +37,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     let runtime = InProcessRuntime::new(&InProcessOptions { limits: limits.clone(), ..Default::default() });
     let program = source.load(limits.program_bytes)?;
     let host = deployment.host_with(runtime, limits)?;
-    let session = events::session(&host, id, ledger);
+    let session = events::session(&host, id, ledger)?;
     let command = Run { host, session, program, json: args.json };
     block_on(command.run())?
 }

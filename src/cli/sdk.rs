@@ -29,7 +29,7 @@ struct Stats {
 /// Prints the SDK.
 pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<Ending> {
     let host = Deployment::open(&args.deployment)?.host()?;
-    let session = host.session(SessionOptions::new("cli"));
+    let session = host.session(SessionOptions::new("cli"))?;
     let bundle = match args.lang {
         Language::Ts => session.sdk()?,
     };

@@ -17,7 +17,7 @@ use super::text::{inert, json_line};
 /// Lists the tools.
 pub(super) fn tools(args: &ToolsArgs) -> anyhow::Result<Ending> {
     let host = Deployment::open(&args.deployment)?.host()?;
-    let session = host.session(SessionOptions::new("cli"));
+    let session = host.session(SessionOptions::new("cli"))?;
     let view = session.view()?;
     let text = if args.json { json_line(&view.schemas())? } else { table(&view) };
     say(&text)?;

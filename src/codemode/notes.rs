@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::codemode::lane::{LaneReport, MAX_BLOCKS};
+use crate::codemode::lane::LaneReport;
 use crate::codemode::program::PreparedProgram;
 use crate::outcome::{RunFailure, SubCallReport, SubCallState};
 
@@ -21,19 +21,21 @@ pub(super) fn collect(
     result: &Result<Option<Value>, RunFailure>,
     logs: &[String],
     lane: &LaneReport,
+    forwarded_blocks: usize,
     engine: Vec<String>,
 ) -> Vec<String> {
     let mut notes = program.notes().to_vec();
     notes.extend(engine);
-    notes.extend(not_awaited(&lane.sub_calls));
+    notes.extend(without_outcome(&lane.sub_calls, result.is_ok()));
     if matches!(result, Ok(None)) && logs.is_empty() {
         notes.extend(dropped_values(lane));
     }
-    notes.extend(left_out(lane.blocks_left_out));
+    notes.extend(left_out(lane.blocks_left_out, forwarded_blocks));
     notes
 }
 
-fn not_awaited(calls: &[SubCallReport]) -> Option<String> {
+/// A program that came to its end did not await them; one that was ended may well have.
+fn without_outcome(calls: &[SubCallReport], finished: bool) -> Option<String> {
     let left: Vec<_> = calls.iter().filter(|call| !call.delivered).collect();
     if left.is_empty() {
         return None;
@@ -41,15 +43,17 @@ fn not_awaited(calls: &[SubCallReport]) -> Option<String> {
     let named: Vec<_> =
         left.iter().take(NAMED).map(|call| format!("{} ({})", call.tool, describe(call))).collect();
     let more = if left.len() > NAMED { format!(", and {} more", left.len() - NAMED) } else { String::new() };
-    let (count, verb) = if left.len() == 1 {
-        ("1 tool call was".to_owned(), "it")
-    } else {
-        (format!("{} tool calls were", left.len()), "them")
+    let (count, were, them) = match left.len() {
+        1 => ("1 tool call".to_owned(), "was", "it"),
+        many => (format!("{many} tool calls"), "were", "them"),
     };
+    let named = named.join(", ");
+    if !finished {
+        return Some(format!("the program had no outcome yet of {count} when the run ended: {named}{more}"));
+    }
     Some(format!(
-        "{count} not awaited when the program ended: {}{more}. Write `await` before the call, or await {verb} with \
-         Promise.all",
-        named.join(", ")
+        "{count} {were} not awaited when the program ended: {named}{more}. Write `await` before the call, or await {them} with \
+         Promise.all"
     ))
 }
 
@@ -89,13 +93,14 @@ fn dropped_values(lane: &LaneReport) -> Option<String> {
     }
 }
 
-fn left_out(blocks: u64) -> Option<String> {
+fn left_out(blocks: u64, limit: usize) -> Option<String> {
     let blocks = match blocks {
         0 => return None,
         1 => "1 image or other block of a tool's result was".to_owned(),
         more => format!("{more} images or other blocks of tools' results were"),
     };
-    Some(format!("{blocks} left out beyond the first {MAX_BLOCKS}"))
+    let most = if limit == 0 { String::new() } else { format!(" beyond the first {limit}") };
+    Some(format!("{blocks} left out{most}"))
 }
 
 #[cfg(test)]
@@ -123,7 +128,7 @@ mod tests {
     fn notes(result: &Result<Option<Value>, RunFailure>, lane: &LaneReport) -> String {
         let limits = ProgramLimits { max_bytes: 1_000, ..ProgramLimits::default() };
         let program = program::prepare("return 1;", &limits, &ToolHints { names: &[] }).unwrap();
-        collect(&program, result, &[], lane, vec!["from the engine".to_owned()]).join("\n")
+        collect(&program, result, &[], lane, 8, vec!["from the engine".to_owned()]).join("\n")
     }
 
     /// CM-21
@@ -161,6 +166,20 @@ mod tests {
         );
     }
 
+    /// CM-21, CM-31: nobody knows whether a program that was ended would have awaited them.
+    #[test]
+    fn a_run_that_failed_says_which_outcomes_did_not_arrive() {
+        let failure = Err(RunFailure::new(RunFailureKind::WallTimeout, "no"));
+        let calls = vec![
+            call(1, SubCallState::Finished, None, true),
+            call(2, SubCallState::Aborted, Some(ErrorCode::Aborted), false),
+        ];
+        insta::assert_snapshot!(notes(&failure, &lane(calls)), @r"
+        from the engine
+        the program had no outcome yet of 1 tool call when the run ended: write (aborted after it had started, effects may have happened)
+        ");
+    }
+
     /// CM-6
     #[test]
     fn values_that_nobody_printed_are_counted() {
@@ -192,10 +211,13 @@ mod tests {
     /// CM-12
     #[test]
     fn blocks_that_were_left_out_are_counted() {
-        let said: Vec<_> = [1, 5].map(|blocks| left_out(blocks).unwrap()).into();
+        let said: Vec<_> =
+            [(1, 8), (5, 8), (2, 0)].map(|(blocks, limit)| left_out(blocks, limit).unwrap()).into();
         insta::assert_snapshot!(said.join("\n"), @r"
-        1 image or other block of a tool's result was left out beyond the first 64
-        5 images or other blocks of tools' results were left out beyond the first 64
+        1 image or other block of a tool's result was left out beyond the first 8
+        5 images or other blocks of tools' results were left out beyond the first 8
+        2 images or other blocks of tools' results were left out
         ");
+        assert_eq!(left_out(0, 8), None);
     }
 }

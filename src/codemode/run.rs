@@ -190,6 +190,7 @@ impl ProgramRunner {
             max_parallel: run.limits.max_parallel_sub_calls,
             commit_order: run.commit_order,
             max_calls: run.limits.sub_calls,
+            forwarded_blocks: run.limits.forwarded_blocks,
             drain: run.drain,
         };
         let (handle, driver) =
@@ -212,7 +213,7 @@ impl ProgramRunner {
         }
         state.close();
         state.record().await;
-        assemble(&program, report)
+        assemble(&program, &run.limits, report)
     }
 }
 
@@ -243,9 +244,9 @@ fn syntax_failure(error: ProgramError) -> RunFailure {
     }
 }
 
-fn assemble(program: &PreparedProgram, report: RunReport) -> RunOutcome {
+fn assemble(program: &PreparedProgram, limits: &RunLimits, report: RunReport) -> RunOutcome {
     let RunReport { result, logs, notes: engine_notes, lane, busy } = report;
-    let notes = notes::collect(program, &result, &logs, &lane, engine_notes);
+    let notes = notes::collect(program, &result, &logs, &lane, limits.forwarded_blocks, engine_notes);
     let LaneReport {
         sub_calls,
         deferred,

@@ -3,7 +3,8 @@
 //! Owns its definition: arguments, value, and what a model reads of it. It runs programs through the same runner
 //! as everybody else. It calls the runner.
 
-use std::fmt::{self, Write as _};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -40,11 +41,14 @@ pub struct RunCodeSettings {
     pub drain: Option<Duration>,
 }
 
-/// Most blocks that are forwarded to the model (CM-12).
-const FORWARDED_BLOCKS: usize = 8;
-
 /// What a model reads when there is nothing to read.
 const NO_OUTPUT: &str = "(run_code completed with no output)";
+
+/// The same when there is something and it has no letters: an empty block would not reach every model.
+const EMPTY_OUTPUT: &str = "(run_code completed with empty output)";
+
+/// Most groups of sub-calls that a failure's text spells out; its details have every call.
+const SPELLED_OUT: usize = 20;
 
 const DESCRIPTION: &str = "Runs one TypeScript program that calls the tools as typed functions: `await \
     tools.NAME({...})`. Only what the program prints with console.log or returns comes back. Top-level await and \
@@ -71,7 +75,7 @@ pub fn run_code_tool(
                 "timeout_ms": {"type": "integer", "minimum": 1, "description": "Lowers the time limit of the run."},
                 "max_output_bytes": {"type": "integer", "minimum": 1, "description": "Lowers the limit of output."},
             },
-            "required": ["code"],
+            "required": ["code", "description"],
             "additionalProperties": false,
         }))
         .foreign_output(json!({
@@ -103,7 +107,7 @@ fn program_run(
     state: SessionState,
 ) -> ProgramRun {
     let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
-    let number = |name: &str| args.get(name).and_then(Value::as_u64);
+    let number = |name: &str| args.get(name).and_then(whole);
     let mut limits = settings.limits;
     if let Some(timeout) = number("timeout_ms") {
         limits.wall = limits.wall.min(Duration::from_millis(timeout));
@@ -130,6 +134,13 @@ fn program_run(
     }
 }
 
+/// The number, however it is written: to a JSON Schema, `5000.0` is an integer too. Nothing for one beyond 64 bits,
+/// which lowers no limit.
+fn whole(value: &Value) -> Option<u64> {
+    let Value::Number(number) = value else { return None };
+    number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
+}
+
 /// The value for hosts, the text for the model; what sub-calls handed back goes on to the outer call (T-15).
 fn reply(outcome: RunOutcome, context: &ToolContext) -> Result<Value, ToolError> {
     context.forward_deferred(outcome.deferred);
@@ -143,12 +154,9 @@ fn reply(outcome: RunOutcome, context: &ToolContext) -> Result<Value, ToolError>
                 members.insert("result".to_owned(), result);
             }
             let mut text = render(&value);
-            for note in &outcome.notes {
-                text.push_str("\nnote: ");
-                text.push_str(note);
-            }
+            add_notes(&mut text, &outcome.notes);
             let mut content = vec![ContentBlock::text(text)];
-            content.extend(forwarded(outcome.blocks));
+            content.extend(outcome.blocks);
             context.set_content(content);
             Ok(value)
         }
@@ -159,19 +167,9 @@ fn reply(outcome: RunOutcome, context: &ToolContext) -> Result<Value, ToolError>
                 members.insert("logs".to_owned(), json!(outcome.logs));
                 members.insert("sub_calls".to_owned(), json!(outcome.sub_calls));
             }
-            Err(ToolError::failed(message).with_details(details))
+            Err(ToolError::failed(message).with_details(details).with_blocks(outcome.blocks))
         }
     }
-}
-
-fn forwarded(mut blocks: Vec<ContentBlock>) -> Vec<ContentBlock> {
-    let left_out = blocks.len().saturating_sub(FORWARDED_BLOCKS);
-    blocks.truncate(FORWARDED_BLOCKS);
-    if left_out > 0 {
-        blocks
-            .push(ContentBlock::text(format!("note: {left_out} more blocks of tool results were left out")));
-    }
-    blocks
 }
 
 /// Logs, then the result: strings raw, other JSON pretty-printed (CM-6).
@@ -183,7 +181,18 @@ fn render(value: &Value) -> String {
         Some(Value::String(text)) => parts.push(text.clone()),
         Some(other) => parts.push(format!("{other:#}")),
     }
-    if parts.is_empty() { NO_OUTPUT.to_owned() } else { parts.join("\n") }
+    match parts.is_empty() {
+        true => NO_OUTPUT.to_owned(),
+        false if parts.iter().all(|part| part.trim().is_empty()) => EMPTY_OUTPUT.to_owned(),
+        false => parts.join("\n"),
+    }
+}
+
+fn add_notes(text: &mut String, notes: &[String]) {
+    for note in notes {
+        text.push_str("\nnote: ");
+        text.push_str(note);
+    }
 }
 
 fn render_failure(
@@ -202,25 +211,35 @@ fn render_failure(
         text.push('\n');
         text.push_str(frame);
     }
-    for note in notes {
-        text.push_str("\nnote: ");
-        text.push_str(note);
-    }
+    add_notes(&mut text, notes);
     if !calls.is_empty() {
         text.push_str("\ntool calls of this run: ");
-        let listed: Vec<_> = calls.iter().take(20).map(describe).collect();
-        text.push_str(&listed.join(", "));
-        if calls.len() > listed.len() {
-            // Writing to a string cannot fail.
-            let _ = write!(text, ", and {} more", calls.len() - listed.len());
-        }
+        text.push_str(&list(calls));
     }
     text
 }
 
-fn describe(call: &SubCallReport) -> String {
-    let state = serde_json::to_value(call.state).ok();
-    format!("{} {}", call.tool, state.as_ref().and_then(Value::as_str).unwrap_or("unknown"))
+/// Every sub-call in order, equal neighbours as one: `read finished (3 times), write failed` (CM-31).
+fn list(calls: &[SubCallReport]) -> String {
+    let groups: Vec<_> =
+        calls.chunk_by(|one, next| (&one.tool, one.state) == (&next.tool, next.state)).collect();
+    let (spelled_out, rest) = groups.split_at(groups.len().min(SPELLED_OUT));
+    let mut listed: Vec<_> = spelled_out.iter().filter_map(|group| describe(group)).collect();
+    let mut more: BTreeMap<&str, usize> = BTreeMap::new();
+    for call in rest.iter().copied().flatten() {
+        *more.entry(call.state.as_str()).or_default() += 1;
+    }
+    let counted: Vec<_> = more.iter().map(|(state, count)| format!("{count} {state}")).collect();
+    if !counted.is_empty() {
+        listed.push(format!("and of the others {}", counted.join(", ")));
+    }
+    listed.join(", ")
+}
+
+fn describe(group: &[SubCallReport]) -> Option<String> {
+    let SubCallReport { tool, state, .. } = group.first()?;
+    let times = if group.len() > 1 { format!(" ({} times)", group.len()) } else { String::new() };
+    Some(format!("{tool} {}{times}", state.as_str()))
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "the shape of a presenter")]

@@ -8,6 +8,9 @@
 //! [`RegistryView`] is what one scope sees at one moment.
 //!
 //! [`RegistryView`]: crate::registry::RegistryView
+#![cfg_attr(feature = "engine", doc = "\n# A complete host\n\n```")]
+#![cfg_attr(feature = "engine", doc = include_str!("../../examples/host.rs"))]
+#![cfg_attr(feature = "engine", doc = "```")]
 
 mod prompt;
 mod session;
@@ -32,7 +35,7 @@ use crate::registry::{PresentationMode, Registry, RegistryError, Target};
 use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
-pub use session::{RunOptions, Session, SessionOptions};
+pub use session::{RunOptions, Session, SessionError, SessionOptions};
 pub use step::StepOptions;
 
 /// How long tools that were told to stop are waited for at the end of a run, unless the host says otherwise.
@@ -51,7 +54,7 @@ const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
 ///     .tools(file_tools(Root::open(".".as_ref())?, FileToolOptions::default())?)
 ///     .runtime(InProcessRuntime::new(&InProcessOptions::default()))
 ///     .build()?;
-/// let session = host.session(SessionOptions::new("conversation-1"));
+/// let session = host.session(SessionOptions::new("conversation-1"))?;
 /// let outcome = session.run("return (await tools.list({})).entries.length").await;
 /// assert!(outcome.result.is_ok());
 /// # Ok(())
@@ -270,7 +273,10 @@ impl Host {
     }
 
     /// Opens a session.
-    pub fn session(&self, options: SessionOptions) -> Session {
+    ///
+    /// # Errors
+    /// [`SessionError::AlreadyOpen`] while the host has one of this id, and [`SessionError::LedgerOfAnother`].
+    pub fn session(&self, options: SessionOptions) -> Result<Session, SessionError> {
         Session::open(self.clone(), options)
     }
 }

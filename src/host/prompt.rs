@@ -1,11 +1,12 @@
 //! What a scope's model is shown.
 //!
-//! Owns the assembly of schemas and SDK text from one view (I-1). It adds no prose of its own. It calls the
+//! Owns the assembly of schemas and SDK text from one view (I-1), and the one sentence about who may call what
+//! (CM-2). It never states a rule that the executor does not hold: both ask `registry::collapses`. It calls the
 //! registry's view and the SDK renderer.
 
 use std::sync::Arc;
 
-use crate::registry::{PresentationMode, RegistryError, RegistryView};
+use crate::registry::{PresentationMode, RUN_CODE, RegistryError, RegistryView, collapses};
 use crate::sdk::{SdkBundle, SdkOptions, SdkTool, render_typescript};
 use crate::tool::ModelFace;
 
@@ -16,8 +17,24 @@ use super::Session;
 pub struct Prompt {
     /// The native schemas: all visible tools, `run_code` alone, or both, by the scope's mode (R-9).
     pub schemas: Vec<ModelFace>,
+    /// Who may call the functions of the SDK, in a sentence for the model (CM-2); absent when there is no SDK, or when
+    /// it has no function.
+    pub rule: Option<&'static str>,
     /// The SDK that programs are written against; absent in native mode.
     pub sdk: Option<SdkBundle>,
+}
+
+const FROM_PROGRAMS_ONLY: &str = "Call no tool but `run_code` directly: every other one is a function that only a \
+    program can call, as the SDK declares it. A direct call is refused.";
+
+const FROM_BOTH: &str = "Call a tool directly, or as a function of a program that `run_code` runs, as the SDK declares \
+    it; a program is better for more than one call.";
+
+/// What is true of every function of the SDK.
+fn rule(view: &RegistryView) -> Option<&'static str> {
+    view.get(RUN_CODE)?;
+    let name = view.callable().next()?.definition().name();
+    Some(if collapses(name.as_str(), view.mode(), false) { FROM_PROGRAMS_ONLY } else { FROM_BOTH })
 }
 
 /// The SDK of what a view lets programs call (SDK-1).
@@ -41,7 +58,7 @@ impl Session {
         let view = self.view()?;
         let schemas = view.schemas().into_iter().cloned().collect();
         let sdk = (view.mode() != PresentationMode::Native).then(|| sdk(&view));
-        Ok(Prompt { schemas, sdk })
+        Ok(Prompt { schemas, rule: rule(&view), sdk })
     }
 
     /// The SDK of the tools that this session's programs may call, whatever the presentation mode.
@@ -51,84 +68,4 @@ impl Session {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use proptest::prelude::*;
-    use serde_json::{Value, json};
-
-    use super::*;
-    use crate::codemode::bindings::Bindings;
-    use crate::ids::ToolName;
-    use crate::registry::{Registry, Restriction, Target};
-    use crate::tool::{Tool, ToolContext, ToolError};
-
-    const NAMES: &[&str] = &[
-        "read",
-        "getUser",
-        "get_user",
-        "my-tool",
-        "a.b",
-        "then",
-        "__proto__",
-        "2fa",
-        "größe",
-        "say \"hi\"",
-        "*/",
-    ];
-
-    fn tool(name: &str) -> Tool {
-        let nothing = |_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(Value::Null) };
-        Tool::builder(name).output(json!({"type": "null"})).handler(nothing).unwrap()
-    }
-
-    /// The keys of an interface in the text, read back as a program would mean them.
-    fn keys(text: &str, interface: &str) -> Vec<String> {
-        let (_, body) = text.split_once(&format!("interface {interface} {{\n")).unwrap();
-        let key = |line: &str| match line.strip_prefix("  \"") {
-            Some(quoted) => serde_json::Deserializer::from_str(&format!("\"{quoted}"))
-                .into_iter::<String>()
-                .next()
-                .unwrap()
-                .unwrap(),
-            None => line.trim().split(':').next().unwrap().to_owned(),
-        };
-        body.lines().take_while(|line| *line != "}").map(key).collect()
-    }
-
-    fn some_names() -> impl Strategy<Value = BTreeSet<&'static str>> {
-        prop::collection::btree_set(prop::sample::select(NAMES), 0..8)
-    }
-
-    proptest! {
-        /// SDK-1: whatever is registered, restricted and presented how, the text declares what a program can call.
-        #[test]
-        fn a_program_can_call_exactly_what_the_text_declares(
-            (global, own, denied) in (some_names(), some_names(), some_names()),
-            mode in prop::sample::select(&[PresentationMode::Native, PresentationMode::Code, PresentationMode::Both][..]),
-        ) {
-            let registry = Registry::new();
-            registry.open_scope("agent".into(), None).unwrap();
-            let scope = Target::Scope("agent".into());
-            for (target, names) in [(&Target::Global, &global), (&scope, &own)] {
-                for name in names {
-                    registry.register(target, tool(name)).unwrap().keep();
-                }
-            }
-            registry.set_run_code(tool("run_code"));
-            registry.present_as(&"agent".into(), mode).unwrap().keep();
-            let denied: Vec<&str> = denied.intersection(&global).copied().collect();
-            if !denied.is_empty() {
-                registry.restrict(&scope, Restriction::deny(denied)).unwrap().keep();
-            }
-            for scope in [None, Some("agent".into())] {
-                let view = registry.view(scope.as_ref()).unwrap();
-                let (bundle, bindings) = (sdk(&view), Bindings::new(&view, 1));
-                let bound: Vec<&str> = bindings.names().iter().map(ToolName::as_str).collect();
-                prop_assert_eq!(&bundle.names, &bound);
-                prop_assert_eq!(keys(&bundle.text, "ToolArgsMap"), bound.clone());
-                prop_assert_eq!(keys(&bundle.text, "ToolOutputMap"), bound);
-            }
-        }
-    }
-}
+mod tests;

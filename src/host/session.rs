@@ -1,7 +1,9 @@
 //! One conversation: calls and programs on behalf of one scope, with one ledger.
 //!
-//! Owns call ids and the events of native calls. Everything else is the pipeline's and the runner's. It calls both.
+//! Owns call ids and the events of native calls. Everything else is the pipeline's and the runner's. It never gives
+//! an id twice in one ledger, whoever wrote to it before. It calls both.
 
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -22,23 +24,57 @@ use crate::tool::ProgressSink;
 /// How a session is opened.
 #[derive(Clone, Debug)]
 pub struct SessionOptions {
-    /// The session's id; also the ledger's.
+    /// The session's id; also the ledger's. A host has one open session of an id at a time.
     pub id: SessionId,
     /// The agent scope; absent: the global layer, where nobody can be asked for approval.
     pub scope: Option<ScopeId>,
-    /// Where events go; absent: nowhere.
+    /// Where events go; absent: nowhere. One that has events already is gone on with: no call id of it comes again.
+    /// It serves one session at a time.
     pub ledger: Option<Ledger>,
+    /// What programs kept before (CM-11), for example [`SessionState::restored`] from the ledger's events; absent:
+    /// nothing.
+    pub state: Option<SessionState>,
+}
+
+/// Why a session cannot be opened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The host has a session of this id that is still in use, by a clone or by a call under way.
+    #[error(
+        "the session `{id}` is open already; clone it, or drop it and every clone before it is opened again"
+    )]
+    AlreadyOpen {
+        /// The id.
+        id: SessionId,
+    },
+    /// The ledger is another session's.
+    #[error(
+        "the ledger is that of session `{ledger}` and cannot record session `{id}`; open one under its own id"
+    )]
+    LedgerOfAnother {
+        /// The session that was to be opened.
+        id: SessionId,
+        /// The ledger's own session.
+        ledger: SessionId,
+    },
 }
 
 impl SessionOptions {
     /// A session outside of every scope, without a ledger.
     pub fn new(id: impl Into<SessionId>) -> Self {
-        Self { id: id.into(), scope: None, ledger: None }
+        Self { id: id.into(), scope: None, ledger: None, state: None }
     }
 
     /// Acts on behalf of a scope.
     pub fn scope(mut self, scope: impl Into<ScopeId>) -> Self {
         self.scope = Some(scope.into());
+        self
+    }
+
+    /// Goes on with what programs kept before.
+    pub fn state(mut self, state: SessionState) -> Self {
+        self.state = Some(state);
         self
     }
 
@@ -70,7 +106,10 @@ impl fmt::Debug for RunOptions {
     }
 }
 
-/// One conversation of an agent. Cloning shares it.
+/// One conversation of an agent. Cloning shares it; it is open until the last clone is dropped.
+///
+/// Calls are named `call-<n>`, counted from 1. When the ledger has events already, they are named `call-<seq>.<n>`
+/// after the `seq` that it goes on with, so that no two calls of one ledger have one name (L-2).
 #[derive(Clone)]
 pub struct Session {
     pub(super) inner: Arc<Inner>,
@@ -82,6 +121,8 @@ pub(super) struct Inner {
     pub(super) scope: Option<ScopeId>,
     ledger: Ledger,
     state: SessionState,
+    /// What the ids of this opening begin with.
+    prefix: String,
     calls: AtomicU64,
 }
 
@@ -93,19 +134,25 @@ impl Drop for Inner {
 }
 
 impl Session {
-    pub(super) fn open(host: Host, options: SessionOptions) -> Self {
-        let ledger =
-            options.ledger.unwrap_or_else(|| Ledger::disabled(options.id.clone(), Arc::clone(host.clock())));
-        let state = SessionState::default();
-        host.shared
-            .ledgers
-            .open
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(options.id.clone(), (ledger.clone(), state.clone()));
-        let inner =
-            Inner { host, id: options.id, scope: options.scope, ledger, state, calls: AtomicU64::new(0) };
-        Self { inner: Arc::new(inner) }
+    pub(super) fn open(host: Host, options: SessionOptions) -> Result<Self, SessionError> {
+        let SessionOptions { id, scope, ledger, state } = options;
+        let ledger = ledger.unwrap_or_else(|| Ledger::disabled(id.clone(), Arc::clone(host.clock())));
+        if *ledger.session() != id {
+            return Err(SessionError::LedgerOfAnother { id, ledger: ledger.session().clone() });
+        }
+        let state = state.unwrap_or_default();
+        match host.shared.ledgers.open.lock().unwrap_or_else(PoisonError::into_inner).entry(id.clone()) {
+            Entry::Occupied(_) => return Err(SessionError::AlreadyOpen { id }),
+            Entry::Vacant(free) => free.insert((ledger.clone(), state.clone())),
+        };
+        // Two openings that go on with the same `seq` have no events between them, and so no name in the ledger. To
+        // count on from the last number would not do: a call that is given up before its event uses one up.
+        let prefix = match ledger.last_seq() {
+            0 => "call-".to_owned(),
+            last => format!("call-{}.", last.saturating_add(1)),
+        };
+        let calls = AtomicU64::new(0);
+        Ok(Self { inner: Arc::new(Inner { host, id, scope, ledger, state, prefix, calls }) })
     }
 
     /// The session's id.
@@ -173,7 +220,7 @@ impl Session {
     }
 
     fn next_call(&self) -> CallId {
-        CallId::new(format!("call-{}", self.inner.calls.fetch_add(1, Ordering::Relaxed) + 1))
+        CallId::new(format!("{}{}", self.inner.prefix, self.inner.calls.fetch_add(1, Ordering::Relaxed) + 1))
     }
 }
 
@@ -193,3 +240,6 @@ fn without_runtime() -> RunOutcome {
     );
     RunOutcome::failed(failure)
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,6 +145,12 @@ impl Ledger {
         self.handle.mode != Mode::Disabled && !self.handle.queue.has_failed()
     }
 
+    /// The `seq` that the session has reached, in the store or on the way to it; 0 without events, and always for a
+    /// disabled ledger.
+    pub fn last_seq(&self) -> u64 {
+        self.handle.queue.lock().last_seq()
+    }
+
     /// Sets the turn that further events belong to; nothing outside turns.
     pub fn set_turn(&self, turn: Option<u64>) {
         self.handle.queue.lock().turn = turn;

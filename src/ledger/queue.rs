@@ -76,6 +76,12 @@ pub(super) struct State {
     pub(super) inline: Option<Box<dyn LedgerStore>>,
 }
 
+impl State {
+    pub(super) fn last_seq(&self) -> u64 {
+        self.next_seq.saturating_sub(1)
+    }
+}
+
 impl Queue {
     pub(super) fn new(
         session: SessionId,

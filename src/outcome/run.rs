@@ -108,6 +108,19 @@ pub enum SubCallState {
     Unknown,
 }
 
+impl SubCallState {
+    /// The stable name, as it is serialised.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Aborted => "aborted",
+            Self::NotStarted => "not-started",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// One sub-call of a run (CM-31).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubCallReport {
@@ -193,11 +206,15 @@ impl RunOutcome {
 mod tests {
     use super::*;
 
-    /// CM-23
+    /// CM-23, CM-31
     #[test]
     fn kinds_serialise_as_their_names() {
+        use SubCallState::{Aborted, Failed, Finished, NotStarted, Unknown};
         for kind in [RunFailureKind::BusyTimeout, RunFailureKind::InvalidOutput, RunFailureKind::Abort] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+        for state in [Finished, Failed, Aborted, NotStarted, Unknown] {
+            assert_eq!(serde_json::to_value(state).unwrap(), state.as_str());
         }
     }
 }

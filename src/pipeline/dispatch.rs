@@ -105,6 +105,7 @@ impl<'a> Body<'a> {
                     (false, false) => CallFailure::new(ErrorCode::ToolFailed, error.message),
                 };
                 failure.details = error.details;
+                failure.content.extend(error.blocks);
                 Err(failure)
             }
             Ok(Ok(value)) => normalize(self.tool.definition(), self.call, value),
@@ -156,7 +157,15 @@ impl<'a> Body<'a> {
             // The tool's own code broke: that is worth more than the cancellation.
             Err(broken) if broken.code == ErrorCode::ToolPanicked => return Err(broken),
             Err(cause) => {
-                failure.details = Some(serde_json::json!({"code": cause.code, "message": cause.message}));
+                let mut details = serde_json::json!({"code": cause.code, "message": cause.message});
+                if let (Some(more), Some(members)) = (cause.details, details.as_object_mut()) {
+                    members.insert("details".to_owned(), more);
+                }
+                failure.details = Some(details);
+                // What the body had to say of its own end, such as what it had done by then.
+                if cause.code == ErrorCode::ToolFailed {
+                    failure.content.extend(cause.content);
+                }
                 failure.deferred = cause.deferred;
             }
         }

@@ -8,6 +8,7 @@ use std::pin::Pin;
 
 use serde_json::Value;
 
+use crate::content::ContentBlock;
 use crate::schema::{Problem, Problems};
 use crate::tool::ToolContext;
 
@@ -41,6 +42,8 @@ pub struct ToolError {
     pub message: String,
     /// Structured detail; absent when the message says all.
     pub details: Option<Value>,
+    /// What a model gets after the message, such as the pictures of work that failed half-way (CM-12).
+    pub blocks: Vec<ContentBlock>,
     /// Whether the tool is only a stub in this deployment (`TOOL_UNSUPPORTED`).
     pub unsupported: bool,
     /// Whether the arguments are at fault, although they fit the schema, and nothing was done
@@ -51,7 +54,13 @@ pub struct ToolError {
 impl ToolError {
     /// The tool ran and failed.
     pub fn failed(message: impl Into<String>) -> Self {
-        Self { message: message.into(), details: None, unsupported: false, invalid_arguments: false }
+        Self {
+            message: message.into(),
+            details: None,
+            blocks: Vec::new(),
+            unsupported: false,
+            invalid_arguments: false,
+        }
     }
 
     /// The tool cannot do this here at all.
@@ -71,6 +80,12 @@ impl ToolError {
     /// The same with structured detail.
     pub fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
+        self
+    }
+
+    /// The same with blocks that a model gets after the message.
+    pub fn with_blocks(mut self, blocks: Vec<ContentBlock>) -> Self {
+        self.blocks = blocks;
         self
     }
 }

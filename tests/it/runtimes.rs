@@ -42,8 +42,8 @@ fn a_runtime_outlives_the_tokio_runtime_that_it_was_made_in() {
     for _ in 0..2 {
         let tokio = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let host = host::Host::builder().runtime(runtime.clone()).build().unwrap();
-        let outcome =
-            tokio.block_on(async move { host.session(SessionOptions::new("s")).run("return 1").await });
+        let outcome = tokio
+            .block_on(async move { host.session(SessionOptions::new("s")).unwrap().run("return 1").await });
         assert_eq!(said(&outcome), "value 1");
     }
 }
@@ -55,7 +55,7 @@ fn a_host_without_timers_or_without_tokio_is_told_so() {
         host::Host::builder().runtime(InProcessRuntime::new(&InProcessOptions::default())).build().unwrap();
     let run = || {
         let host = host.clone();
-        async move { host.session(SessionOptions::new("s")).run("return 1").await }
+        async move { host.session(SessionOptions::new("s")).unwrap().run("return 1").await }
     };
     let tokio = tokio::runtime::Builder::new_current_thread().build().unwrap();
     assert_eq!(

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::codemode::lane::CommitOrder;
 use crate::codemode::lane::driver::LaneDriver;
-use crate::codemode::lane::report::Handed;
+use crate::codemode::lane::report::{Handed, not_text};
 use crate::codemode::lane::shared::{LaneHandle, Settlement};
 use crate::ids::ToolName;
 use crate::ledger::{CodeDispatchStart, Settled};
@@ -89,7 +89,7 @@ impl LaneDriver {
         let Some(Started { tool, event }) = self.started.remove(&n) else { return };
         let (outcome, settled) = match result {
             Ok(CallSuccess { value, content, deferred, concludes_turn, meta: _ }) => {
-                let blocks = content.iter().filter(|block| block.as_text().is_none()).cloned().collect();
+                let blocks = not_text(&content);
                 self.records.succeed(n, Handed { deferred, concludes_turn, blocks });
                 (Ok(value), event.is_some().then(|| Settled::success(content)))
             }

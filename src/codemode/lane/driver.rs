@@ -79,6 +79,7 @@ impl LaneDriver {
             cancelled: Box::pin(root.cancel.clone().cancelled_owned()),
             root,
             patience: Patience { clock, limit: config.drain },
+            records: Records::new(config.forwarded_blocks),
             config,
             pool: Pool::new(Hosting::Spawned),
             barrier: false,
@@ -86,7 +87,6 @@ impl LaneDriver {
             started: BTreeMap::new(),
             waiting: BTreeMap::new(),
             next_commit: 1,
-            records: Records::default(),
         }
     }
 

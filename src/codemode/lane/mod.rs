@@ -28,7 +28,7 @@ use crate::pipeline::Pipeline;
 use crate::tool::ProgressSink;
 
 pub use driver::LaneDriver;
-pub use report::{LaneReport, MAX_BLOCKS};
+pub use report::LaneReport;
 pub use shared::{LaneHandle, Settlement, SubmitError};
 
 /// When the program gets the outcomes of parallel calls (CM-19).
@@ -50,6 +50,8 @@ pub struct LaneConfig {
     pub commit_order: CommitOrder,
     /// Sub-calls that a run may make (E-6).
     pub max_calls: u64,
+    /// Blocks that are not text and are kept for the model (CM-12).
+    pub forwarded_blocks: usize,
     /// How long bodies that were told to stop, and interceptors that review calls, are waited for when the run ends;
     /// absent: for ever (P-14).
     pub drain: Option<Duration>,

@@ -18,7 +18,8 @@ pub struct LaneReport {
     pub deferred: Vec<DeferredContext>,
     /// Whether a sub-call asked to conclude the turn.
     pub concludes_turn: bool,
-    /// The first blocks that are not text, in submission order (CM-12); at most [`MAX_BLOCKS`].
+    /// The first blocks that are not text, in submission order (CM-12); at most
+    /// [`super::LaneConfig::forwarded_blocks`].
     pub blocks: Vec<ContentBlock>,
     /// Blocks beyond those.
     pub blocks_left_out: u64,
@@ -31,9 +32,6 @@ pub struct LaneReport {
     /// Most calls that were submitted and not yet delivered.
     pub peak_in_flight: u64,
 }
-
-/// Blocks that a lane keeps for the model: far more than are forwarded by default, and few enough to bound memory.
-pub const MAX_BLOCKS: usize = 64;
 
 /// What is known of one sub-call while the lane works.
 #[derive(Debug)]
@@ -70,6 +68,10 @@ pub(super) struct Records {
 }
 
 impl Records {
+    pub(super) fn new(forwarded_blocks: usize) -> Self {
+        Self { blocks: Blocks { limit: forwarded_blocks, ..Blocks::default() }, ..Self::default() }
+    }
+
     pub(super) fn start(&mut self, id: CallId, tool: ToolName) {
         self.started += 1;
         self.calls.push(Record { id, tool, state: SubCallState::Unknown, extra: None });
@@ -94,6 +96,7 @@ impl Records {
     }
 
     pub(super) fn fail(&mut self, n: u64, state: SubCallState, failure: &CallFailure) {
+        self.blocks.keep(n, not_text(&failure.content));
         let Some(record) = self.get_mut(n) else { return };
         record.state = state;
         record.extra = Some(Box::new(Extra {
@@ -131,9 +134,15 @@ impl Records {
     }
 }
 
+/// What a program cannot print: the blocks that go to the model beside its output (CM-12).
+pub(super) fn not_text(content: &[ContentBlock]) -> Vec<ContentBlock> {
+    content.iter().filter(|block| block.as_text().is_none()).cloned().collect()
+}
+
 /// The first blocks in submission order, whatever the order in which calls are committed.
 #[derive(Debug, Default)]
 struct Blocks {
+    limit: usize,
     by_number: BTreeMap<u64, Vec<ContentBlock>>,
     kept: usize,
     left_out: u64,
@@ -146,7 +155,7 @@ impl Blocks {
         }
         self.kept += blocks.len();
         self.by_number.insert(n, blocks);
-        while self.kept > MAX_BLOCKS
+        while self.kept > self.limit
             && let Some(mut last) = self.by_number.last_entry()
         {
             if last.get_mut().pop().is_some() {
@@ -177,12 +186,15 @@ mod tests {
     /// CM-12
     #[test]
     fn the_first_blocks_in_submission_order_are_kept_and_the_others_counted() {
-        let mut blocks = Blocks::default();
-        blocks.keep(3, images(40));
-        blocks.keep(1, images(30));
-        blocks.keep(2, images(30));
+        let mut blocks = Blocks { limit: 8, ..Blocks::default() };
+        blocks.keep(3, images(5));
+        blocks.keep(1, images(4));
+        blocks.keep(2, images(3));
         blocks.keep(4, images(1));
         let kept: Vec<_> = blocks.by_number.iter().map(|(n, blocks)| (*n, blocks.len())).collect();
-        assert_eq!((kept, blocks.kept, blocks.left_out), (vec![(1, 30), (2, 30), (3, 4)], 64, 37));
+        assert_eq!((kept, blocks.kept, blocks.left_out), (vec![(1, 4), (2, 3), (3, 1)], 8, 5));
+        let mut none = Blocks::default();
+        none.keep(1, images(2));
+        assert_eq!((none.by_number.len(), none.kept, none.left_out), (0, 0, 2));
     }
 }

@@ -93,7 +93,8 @@ impl InProcessRuntime {
         let report = finish(&handle, lane).await;
         let printed = logs.take();
         if let Err(failure) = &mut result {
-            failure.message = cut(std::mem::take(&mut failure.message), limits.output_bytes);
+            let most = limits.output_bytes.max(SAID_BYTES);
+            failure.message = cut(std::mem::take(&mut failure.message), most);
         }
         RunReport { result, logs: printed, notes, lane: report, busy }
     }
@@ -178,6 +179,9 @@ fn engine_exit(reason: &str) -> RunFailure {
         format!("the engine failed: {reason}; running the program again may help"),
     )
 }
+
+/// What a failure may say under any limit of output: enough for every message of the host's own.
+const SAID_BYTES: usize = 1_000;
 
 fn cut(mut text: String, limit: usize) -> String {
     if text.len() > limit {

@@ -155,7 +155,7 @@ fn calls_that_did_not_finish_are_listed() {
       list (call-1:code:19): never started, nothing happened
       list (call-1:code:20): never started, nothing happened
       and 10 more
-    note: 30 tool calls were not awaited when the program ended: list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), and 20 more. Write `await` before the call, or await them with Promise.all
+    note: the program had no outcome yet of 30 tool calls when the run ended: list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), and 20 more
     ");
 }
 

@@ -132,12 +132,12 @@ const WAITS: &[Row] = &[
     (
         "T9",
         "await tools.slow({ ms: 60000 })",
-        "{wall}\nnote 1 tool call was not awaited when the program ended: slow (aborted after it had started, effects may have happened). Write `await` before the call, or await it with Promise.all",
+        "{wall}\nnote the program had no outcome yet of 1 tool call when the run ended: slow (aborted after it had started, effects may have happened)",
     ),
     (
         "T9",
         "try { await tools.slow({ ms: 60000 }) } catch { return 'caught' } finally { return 'finally' }",
-        "{wall}\nnote 1 tool call was not awaited when the program ended: slow (aborted after it had started, effects may have happened). Write `await` before the call, or await it with Promise.all",
+        "{wall}\nnote the program had no outcome yet of 1 tool call when the run ended: slow (aborted after it had started, effects may have happened)",
     ),
 ];
 

@@ -341,7 +341,7 @@ async fn floods_are_cut_at_their_limit() {
                 assert!(outcome.sub_calls.iter().all(|call| call.state == SubCallState::NotStarted));
                 assert_eq!(outcome.notes.len(), 1);
                 assert!(
-                    outcome.notes[0].starts_with("50 tool calls were not awaited"),
+                    outcome.notes[0].starts_with("the program had no outcome yet of 50 tool calls"),
                     "{}",
                     outcome.notes[0]
                 );

@@ -48,6 +48,7 @@ fn config() -> LaneConfig {
         max_parallel: 10,
         commit_order: CommitOrder::Completion,
         max_calls: 1_000,
+        forwarded_blocks: 8,
         drain: Some(DRAIN),
     }
 }

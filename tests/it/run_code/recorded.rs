@@ -1,0 +1,103 @@
+//! What the ledger tells of a call of `run_code`, and in which order (section 8).
+//!
+//! Owns the runs that end by themselves and those that are ended from outside. It reads events only.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+
+/// L-1, L-2: a run is recorded in its session's ledger, under the call that carries it.
+#[tokio::test]
+async fn the_run_is_recorded_inside_its_call() {
+    let (session, store) = session_with(RunLimits::default(), Vec::new());
+    run_code(&session, "return await tools.add({ a: 1, b: 2 })").await.unwrap();
+    let told: Vec<_> = store.events().iter().map(|event| told(&event.body)).collect();
+    assert_eq!(
+        told,
+        [
+            "tool/call call-1",
+            "run/start call-1",
+            "tool/code-dispatch-start call-1:code:1 of call-1",
+            "tool/code-dispatch call-1:code:1 of call-1",
+            "run/end call-1",
+            "tool/result call-1",
+        ]
+    );
+}
+
+fn told(body: &EventBody) -> String {
+    let data = serde_json::to_value(body).unwrap();
+    let of = data["data"]["root"].as_str().map(|root| format!(" of {root}")).unwrap_or_default();
+    format!("{} {}{of}", body.kind(), data["data"]["call"].as_str().unwrap_or_default())
+}
+
+/// L-5, P-14, CM-23, CM-31: an outer cancellation ends the run; what has started comes to rest, is recorded and is
+/// told before the outer result is written.
+#[tokio::test]
+async fn a_cancelled_call_drains_its_run_before_its_result_is_written() {
+    let (running, log) = (Arc::new(Notify::new()), Arc::new(Mutex::new(Vec::new())));
+    let tool = |name: &'static str, class| {
+        let (running, log) = (Arc::clone(&running), Arc::clone(&log));
+        Tool::builder(name)
+            .foreign_parameters(json!({"type": "object"}))
+            .foreign_output(json!({}))
+            .concurrency(class)
+            .handler(move |_args: Value, context: ToolContext| {
+                let (running, log) = (Arc::clone(&running), Arc::clone(&log));
+                async move {
+                    running.notify_one();
+                    context.cancel.cancelled().await;
+                    // A body that takes a while to come to rest.
+                    for _ in 0..50 {
+                        tokio::task::yield_now().await;
+                    }
+                    log.lock().unwrap().push(name);
+                    Ok::<_, ToolError>(Value::Null)
+                }
+            })
+            .unwrap()
+    };
+    let tools = vec![tool("watched", Concurrency::Parallel), tool("alone", Concurrency::Exclusive)];
+    let (session, store) = session_with(RunLimits::default(), tools);
+    let cancel = CancellationToken::new();
+    let code = "console.log('begun'); try { await Promise.all([tools.watched({}), tools.alone({})]); } catch {} \
+                for (;;) {}";
+    let args = json!({"code": code, "description": "Never ends"});
+    let (result, ()) = tokio::join!(session.call_with("run_code", args, cancel.clone()), async {
+        running.notified().await;
+        cancel.cancel();
+    });
+    let failure = failed(result);
+    assert_eq!(failure.code, ErrorCode::Aborted);
+    assert_eq!(*log.lock().unwrap(), ["watched"]);
+    let events = store.events();
+    let told: Vec<_> = events.iter().map(|event| told(&event.body)).collect();
+    assert_eq!(
+        told,
+        [
+            "tool/call call-1",
+            "run/start call-1",
+            "tool/code-dispatch-start call-1:code:1 of call-1",
+            "tool/code-dispatch call-1:code:1 of call-1",
+            "run/end call-1",
+            "tool/result call-1",
+        ]
+    );
+    let EventBody::CodeDispatch(settled) = &events[3].body else { unreachable!("{events:?}") };
+    assert_eq!(settled.code, Some(ErrorCode::Aborted));
+    // The model reads, and the host gets, all that a failed run has to tell.
+    insta::assert_snapshot!(read(&Err(failure.clone())), @r"
+    `run_code` was cancelled after it had started; effects may have happened
+    begun
+    abort: the run was cancelled
+    note: the program had no outcome yet of 2 tool calls when the run ended: watched (aborted after it had started, effects may have happened), alone (never started, nothing happened)
+    tool calls of this run: watched aborted, alone not-started
+    ");
+    let details = &failure.details.unwrap()["details"];
+    assert_eq!((&details["kind"], &details["logs"]), (&json!("abort"), &json!(["begun"])));
+    let states: Vec<_> = details["sub_calls"].as_array().unwrap().iter().map(|call| &call["state"]).collect();
+    assert_eq!(states, ["aborted", "not-started"]);
+}
