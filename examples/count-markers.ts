@@ -3,61 +3,71 @@
 //
 //   isolane run examples/count-markers.ts --root ~/src --max-calls 1000000
 //
-// The totals are those of grep, which counts every occurrence in every text file too:
+// The numbers are those of grep, which counts every occurrence in every text file too:
 //
 //   LC_ALL=C grep -rIo TODO ~/src | wc -l
+//
+// They differ where a file is larger than the host allows, of which the last line tells, and where the first NUL byte
+// of a file comes after markers: grep has counted those by then.
 
 type Count = { todo: number; fixme: number; files: number };
 
-// Hidden and ignored files are searched as well, since grep does so. A search for all files at once may find more
-// than one call returns; then each folder is searched by itself.
+// Hidden and ignored files are searched as well, since grep does so.
 const everything = { hidden: true, ignored: true };
 
+const folders = new Map<string, Count>();
+const failed: string[] = [];
+
+function add(path: string, todo: number, fixme: number, files: number) {
+  const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
+  const sum = folders.get(folder) ?? { todo: 0, fixme: 0, files: 0 };
+  folders.set(folder, { todo: sum.todo + todo, fixme: sum.fixme + fixme, files: sum.files + files });
+}
+
+// Counts without fetching any text, in a file or in those below a folder that are wanted.
+async function addMatches(path: string, wanted: (file: string) => boolean) {
+  const count = (pattern: string) => tools.grep({ pattern, path, mode: "count_matches", ...everything });
+  const [both, todo] = await Promise.all([count("TODO|FIXME"), count("TODO")]);
+  if (both.truncated) throw new Error(`${path} holds too many files`);
+  for (const { path, count } of both.counts) if (wanted(path)) add(path, 0, count, 1);
+  for (const { path, count } of todo.counts) if (wanted(path)) add(path, count, -count, 0);
+}
+
+// One call finds the lines of both markers, unless a line was cut or there are too many.
+async function addFile(path: string) {
+  const { matches, truncated } = await tools.grep({ pattern: "TODO|FIXME", path });
+  if (truncated || matches.some((match) => match.cut)) return addMatches(path, () => true);
+  const text = matches.map((match) => match.text).join("\n");
+  if (matches.length > 0) add(path, text.split("TODO").length - 1, text.split("FIXME").length - 1, 1);
+}
+
+// The files that can be opened. Those with names that are not UTF-8 cannot; a search of their folder counts them. A
+// search for all files at once may find more than one call returns; then each folder is searched by itself.
 async function filesBelow(folder: string): Promise<string[]> {
   const all = await tools.glob({ pattern: "**/*", path: folder, ...everything });
-  if (!all.truncated) return all.paths;
-  const { entries, truncated } = await tools.list({ path: folder, ...everything });
-  if (truncated) throw new Error(`${folder} holds too many entries`);
-  const parts = entries.map((entry) =>
-    entry.kind === "dir" ? filesBelow(entry.path) : entry.kind === "file" ? [entry.path] : []);
+  if (!all.truncated) {
+    if (all.unreadable) failed.push(`${folder}: ${all.unreadable} folders cannot be read`);
+    const lossy = new Set(all.lossy_paths);
+    if (lossy.size > 0) await addMatches(folder, (path) => lossy.has(path));
+    return all.paths.filter((path) => !lossy.has(path));
+  }
+  const list = await tools.list({ path: folder, ...everything });
+  if (list.truncated) throw new Error(`${folder} holds too many entries`);
+  const parts = list.entries.map(async ({ path, kind, lossy }) => {
+    if (lossy) failed.push(`${path}: the name is not UTF-8`);
+    else if (kind === "dir") return filesBelow(path);
+    return kind === "file" && !lossy ? [path] : [];
+  });
   return (await Promise.all(parts)).flat();
 }
 
-// One call finds the lines of both markers. A line that was cut, or a file with too many of them, is read instead.
-async function countIn(path: string): Promise<Count> {
-  const found = await tools.grep({ pattern: "TODO|FIXME", path });
-  let text = found.matches.map((match) => match.text).join("\n");
-  if (found.truncated || found.matches.some((match) => match.cut)) {
-    const { lines } = await tools.read({ file_path: path });
-    text = lines.map((line) => line.text).join("\n");
-  }
-  const todo = text.split("TODO").length - 1;
-  const fixme = text.split("FIXME").length - 1;
-  return { todo, fixme, files: todo + fixme > 0 ? 1 : 0 };
-}
-
-const paths = await filesBelow(".");
-const folders = new Map<string, Count>();
-const total: Count = { todo: 0, fixme: 0, files: 0 };
-const failed: string[] = [];
-
-await Promise.all(paths.map(async (path) => {
-  let count: Count;
+await Promise.all((await filesBelow(".")).map(async (path) => {
   try {
-    count = await countIn(path);
+    await addFile(path);
   } catch (error) {
     if (!(error instanceof ToolCallError)) throw error;
     failed.push(`${path}: ${error.message}`);
-    return;
   }
-  if (count.files === 0) return;
-  const folder = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
-  const sum = folders.get(folder) ?? { todo: 0, fixme: 0, files: 0 };
-  for (const key of ["todo", "fixme", "files"] as const) {
-    sum[key] += count[key];
-    total[key] += count[key];
-  }
-  folders.set(folder, sum);
 }));
 
 // The folders with the most markers. Calls end in any order, so that the table must not depend on it.
@@ -71,4 +81,5 @@ for (const { folder, todo, fixme, files } of rows.slice(0, 25)) {
 if (rows.length > 25) console.log(`and ${rows.length - 25} more folders`);
 if (failed.length > 0) console.log(`${failed.length} files could not be searched, for example ${failed.sort()[0]}`);
 
-return { ...total, folders: folders.size };
+const sum = (key: keyof Count) => rows.reduce((all, row) => all + row[key], 0);
+return { todo: sum("todo"), fixme: sum("fixme"), files: sum("files"), folders: rows.length };

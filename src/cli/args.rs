@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
-use super::values::{at_least_one, bytes, duration, heap};
+use super::values::{at_least_one, bytes, count, duration, heap};
 
 /// Runs model-written TypeScript programs that call tools as typed functions.
 #[derive(Debug, Parser)]
@@ -38,30 +38,40 @@ Examples:
 Exit codes:
   0  all went well
   1  the program or the call failed
-  2  the command could not be carried out: usage, configuration, files
+  2  the command could not be carried out: usage, configuration, files, or output that could not be written
+  128 + n  signal n ended the program or the call, as 130 for Ctrl-C; the events are written all the same
 
 Environment:
   ISOLANE_LOG  what to log to standard error, for example `debug` or `isolane=trace`";
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Run a program.
+    // What each is for stands at its arguments: a comment here would replace the long form there.
     Run(RunArgs),
-    /// Print the SDK that programs are written against.
     Sdk(SdkArgs),
-    /// List the tools.
     Tools(ToolsArgs),
-    /// Call one tool, as a model would without a program.
     Call(CallArgs),
-    /// Print the completions of a shell.
     Completions(CompletionsArgs),
+}
+
+impl Command {
+    /// Whether standard output is one JSON value, for a program to read.
+    pub(super) fn prints_json(&self) -> bool {
+        match self {
+            Self::Run(args) => args.json,
+            Self::Sdk(args) => args.json,
+            Self::Tools(args) => args.json,
+            Self::Call(args) => args.json,
+            Self::Completions(_) => false,
+        }
+    }
 }
 
 /// Which tools there are.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Tools")]
 pub(super) struct DeploymentArgs {
-    /// Directory that the file tools see.
+    /// Directory that the file tools see; paths are relative to it, and nothing outside of it can be reached.
     #[arg(long, value_name = "DIR", default_value = ".", value_hint = ValueHint::DirPath)]
     pub(super) root: PathBuf,
     /// Add the tools that change files, `write` and `edit`.
@@ -83,9 +93,9 @@ pub(super) struct LimitArgs {
     #[arg(long, value_name = "N", value_parser = at_least_one)]
     pub(super) max_parallel: Option<NonZeroUsize>,
     /// Most tool calls [default: 10000].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub(super) max_calls: Option<u64>,
-    /// Most bytes of logs and result together, as `65536` or `64KiB` [default: 1MiB].
+    /// Most bytes that the program may print and return together, as `65536` or `64KiB` [default: 1MiB].
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub(super) max_output: Option<usize>,
     /// Heap of the program, in MiB [default: 128].
@@ -107,10 +117,10 @@ pub(super) struct RunArgs {
     /// The program itself.
     #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
     pub(super) code: Option<String>,
-    /// Print one JSON object, `{ok, logs, result, error, stats}`, and nothing else.
+    /// Print one JSON object, `{ok, logs, result, error, stats}`, and nothing else; remarks are in `stats.notes`.
     #[arg(long)]
     pub(super) json: bool,
-    /// Append what happens to this file, one JSON event a line.
+    /// Append what happens to this file, one JSON event a line; it is made if it is not there.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) events: Option<PathBuf>,
     #[command(flatten)]
@@ -198,10 +208,10 @@ pub(super) struct CallArgs {
     /// Arguments as a JSON object, or `-` for standard input.
     #[arg(value_name = "JSON", default_value = "{}")]
     pub(super) arguments: String,
-    /// Print one JSON object, `{ok, value, content, error}`, and nothing else.
+    /// Print one JSON object, `{ok, value, content, error, notes}`, and nothing else.
     #[arg(long)]
     pub(super) json: bool,
-    /// Append what happens to this file, one JSON event a line.
+    /// Append what happens to this file, one JSON event a line; it is made if it is not there.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) events: Option<PathBuf>,
     #[command(flatten)]

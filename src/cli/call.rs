@@ -12,9 +12,10 @@ use isolane::host::Session;
 use isolane::outcome::{CallResult, ErrorCode};
 
 use super::args::CallArgs;
-use super::deployment::Deployment;
-use super::output::{complain, say};
+use super::deployment::{self, Deployment};
+use super::output::{self, StdoutError, complain, say};
 use super::run::block_on;
+use super::signals::Stopped;
 use super::text::{ended, inert, json_line};
 use super::{Ending, events, input, signals};
 
@@ -26,35 +27,57 @@ pub(super) fn call(args: CallArgs) -> anyhow::Result<Ending> {
     let id = events::session_id(&*clock);
     let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
     let session = events::session(&deployment.host()?, id, ledger)?;
-    let (result, recorded) = block_on(make(session, &args.tool, arguments))?;
-    let result = result?;
-    let shown = show(&result, args.json);
+    let Made { result, stopped, recorded } = block_on(make(session, &args.tool, arguments))??;
+    let code = result.as_ref().err().map(|failure| failure.code);
+    let unknown = |tool: &str| code == Some(ErrorCode::UnknownTool) && args.tool == tool;
+    let mut notes = Vec::from_iter(deployment::hint(&args.deployment, unknown));
+    let printed = if args.json {
+        notes.extend(recorded.as_ref().err().map(output::chain));
+        say(&json_line(&report(&result, &notes))?)
+    } else {
+        show(&result, &notes)
+    };
+    let aborted = matches!(code, Some(ErrorCode::Aborted | ErrorCode::AbortedBeforeDispatch));
+    let stopped = stopped.by().filter(|_| aborted);
+    // Of several errors one is the command's; the others must not be lost.
+    if let Err(error) = &printed
+        && (args.json || !error.reader_is_gone())
+        && (stopped.is_some() || recorded.is_err())
+    {
+        complain(&format!("error: {error}"));
+    }
     recorded?;
-    shown?;
+    if let Some(signal) = stopped {
+        return Ok(Ending::Stopped(signal));
+    }
+    printed?;
     Ok(if result.is_ok() { Ending::Success } else { Ending::Failure })
 }
 
-async fn make(
-    session: Session,
-    tool: &str,
-    arguments: Value,
-) -> (anyhow::Result<CallResult>, anyhow::Result<()>) {
-    let cancel = CancellationToken::new();
-    if let Err(error) = signals::cancels(cancel.clone()) {
-        return (Err(error), Ok(()));
-    }
-    let result = session.call_with(tool, arguments, cancel.clone()).await;
-    cancel.cancel();
-    (Ok(result), events::close(&session).await)
+/// A call that was made.
+struct Made {
+    result: CallResult,
+    stopped: Stopped,
+    recorded: anyhow::Result<()>,
 }
 
-/// `{ok, value, content, error}`; what is absent is null.
+async fn make(session: Session, tool: &str, arguments: Value) -> anyhow::Result<Made> {
+    let cancel = CancellationToken::new();
+    let stopped = signals::cancels(cancel.clone())?;
+    let result = session.call_with(tool, arguments, cancel).await;
+    let recorded = events::close(&session).await;
+    stopped.nothing_is_left();
+    Ok(Made { result, stopped, recorded })
+}
+
+/// `{ok, value, content, error, notes}`; what is absent is null.
 #[derive(Serialize)]
 struct Report<'a> {
     ok: bool,
     value: Option<&'a Value>,
     content: &'a [ContentBlock],
     error: Option<ErrorReport<'a>>,
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -64,19 +87,24 @@ struct ErrorReport<'a> {
     details: Option<&'a Value>,
 }
 
-fn show(result: &CallResult, json: bool) -> anyhow::Result<()> {
-    match result {
-        _ if json => say(&json_line(&report(result))?)?,
-        Ok(success) => say(&text(&success.content))?,
-        Err(failure) => complain(&inert(&failure.to_string())),
+fn show(result: &CallResult, notes: &[String]) -> Result<(), StdoutError> {
+    let printed = match result {
+        Ok(success) => say(&text(&success.content)),
+        Err(failure) => {
+            complain(&inert(&failure.to_string()));
+            Ok(())
+        }
+    };
+    for note in notes {
+        complain(&format!("note: {}", inert(note)));
     }
-    Ok(())
+    printed
 }
 
-fn report(result: &CallResult) -> Report<'_> {
+fn report<'a>(result: &'a CallResult, notes: &'a [String]) -> Report<'a> {
     match result {
         Ok(success) => {
-            Report { ok: true, value: Some(&success.value), content: &success.content, error: None }
+            Report { ok: true, value: Some(&success.value), content: &success.content, error: None, notes }
         }
         Err(failure) => Report {
             ok: false,
@@ -87,6 +115,7 @@ fn report(result: &CallResult) -> Report<'_> {
                 message: &failure.message,
                 details: failure.details.as_ref(),
             }),
+            notes,
         },
     }
 }

@@ -47,6 +47,13 @@ impl Deployment {
     }
 }
 
+/// What to know of tools that are there only with `--allow-write`, if it was such a one that was not found.
+pub(super) fn hint(args: &DeploymentArgs, is_missing: impl Fn(&str) -> bool) -> Option<String> {
+    const WRITING: [&str; 2] = ["edit", "write"];
+    let missing = WRITING.into_iter().find(|tool| is_missing(tool))?;
+    (!args.allow_write).then(|| format!("the tool `{missing}` is there with --allow-write"))
+}
+
 /// The defaults, changed by what was asked for.
 pub(super) fn limits(args: &LimitArgs) -> RunLimits {
     let mut limits = RunLimits::default();

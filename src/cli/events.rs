@@ -33,6 +33,11 @@ pub(super) fn open(
     clock: &Arc<dyn Clock>,
 ) -> anyhow::Result<Option<Ledger>> {
     let Some(path) = path else { return Ok(None) };
+    if path.as_os_str() == "-" {
+        anyhow::bail!(
+            "events go to a file, not to standard output; name one (`./-` if it is to be called `-`)"
+        );
+    }
     // What a program can write must not be what tells of it.
     if !path.is_dir()
         && let Some(writable) = deployment.writable_root()

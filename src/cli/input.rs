@@ -7,10 +7,13 @@ use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use serde_json::Value;
+use serde_json::error::Category;
 
 use isolane::limits::CallLimits;
+
+use super::strict;
 
 /// Where a program is.
 #[derive(Debug)]
@@ -102,5 +105,14 @@ pub(super) fn arguments(given: String) -> anyhow::Result<Value> {
     if text.len() > limit {
         bail!("the arguments take more than {limit} bytes, which no call may carry");
     }
-    serde_json::from_str(&text).context("the arguments are not JSON")
+    if text.trim().is_empty() {
+        bail!("there are no arguments in the text; {ARGUMENTS_FORM}");
+    }
+    strict::parse(&text).map_err(|error| match error.classify() {
+        // What is JSON and has a name twice.
+        Category::Data => anyhow!("the arguments are ambiguous: {error}"),
+        _ => anyhow!("the arguments are not JSON: {error}; {ARGUMENTS_FORM}"),
+    })
 }
+
+const ARGUMENTS_FORM: &str = r#"give one JSON object, as '{"file_path": "README.md"}'"#;

@@ -1,8 +1,8 @@
 //! The command line (I-3, I-4).
 //!
 //! Owns the way from arguments to an exit code: 0 when all went well, 1 when a program or a call failed, 2 when the
-//! command could not be carried out. It holds no rule of Code Mode: it assembles a host, asks it, and shows what it
-//! says. Nothing that a program or a tool says reaches the terminal but through [`text::inert`] or as JSON.
+//! command could not be carried out, 128 + n when signal n ended it. It holds no rule of Code Mode: it assembles a
+//! host, asks it, and shows what it says. Nothing that a program or a tool says reaches the terminal but through [`text::inert`] or as JSON.
 //!
 //! [`args`] says what can be asked for, one module per command does it; [`deployment`] and [`events`] assemble what
 //! they share, [`printer`], [`output`], [`progress`] and [`signals`] face the terminal.
@@ -22,6 +22,7 @@ mod report;
 mod run;
 mod sdk;
 mod signals;
+mod strict;
 mod text;
 mod tools;
 mod values;
@@ -40,6 +41,8 @@ enum Ending {
     Success,
     /// The program, or the call, failed.
     Failure,
+    /// This signal ended the program, or the call.
+    Stopped(i32),
 }
 
 /// Exit code of usage and configuration errors; clap uses the same.
@@ -55,7 +58,9 @@ pub(crate) fn main() -> ExitCode {
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(UNUSABLE));
         }
     };
-    let ending = logging::start().and_then(|()| match cli.command {
+    let json = cli.command.prints_json();
+    let ready = logging::start().and_then(|()| output::check(json));
+    let ending = ready.and_then(|()| match cli.command {
         Command::Run(args) => run::run(args),
         Command::Sdk(args) => sdk::sdk(&args),
         Command::Tools(args) => tools::tools(&args),
@@ -65,8 +70,11 @@ pub(crate) fn main() -> ExitCode {
     match ending {
         Ok(Ending::Success) => ExitCode::SUCCESS,
         Ok(Ending::Failure) => ExitCode::FAILURE,
-        // The reader has all that it wanted.
-        Err(error) if error.downcast_ref().is_some_and(StdoutError::reader_is_gone) => ExitCode::SUCCESS,
+        Ok(Ending::Stopped(signal)) => ExitCode::from(signals::exit_code(signal)),
+        // The reader has all that it wanted; but part of a JSON value is of no use to anybody.
+        Err(error) if !json && error.downcast_ref().is_some_and(StdoutError::reader_is_gone) => {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             complain(&format!("error: {}", output::chain(&error)));
             ExitCode::from(UNUSABLE)

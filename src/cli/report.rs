@@ -55,13 +55,13 @@ struct StatsReport<'a> {
 }
 
 /// The outcome as one line of JSON.
-pub(super) fn json(outcome: &RunOutcome) -> Result<String, serde_json::Error> {
+pub(super) fn json(outcome: &RunOutcome, notes: Vec<String>) -> Result<String, serde_json::Error> {
     json_line(&Report {
         ok: outcome.result.is_ok(),
         logs: &outcome.logs,
         result: outcome.result.as_ref().ok().and_then(Option::as_ref),
         error: outcome.result.as_ref().err().map(|failure| ErrorReport::new(failure, &outcome.sub_calls)),
-        stats: StatsReport { stats: &outcome.stats, notes: notes(outcome) },
+        stats: StatsReport { stats: &outcome.stats, notes },
     })
 }
 

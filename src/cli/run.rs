@@ -14,12 +14,12 @@ use isolane::clock::SystemClock;
 use isolane::codemode::LogSink;
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{Host, RunOptions, Session};
-use isolane::outcome::RunOutcome;
+use isolane::outcome::{RunFailureKind, RunOutcome};
 
-use super::args::RunArgs;
+use super::args::{DeploymentArgs, RunArgs};
 use super::deployment::{self, Deployment};
 use super::input::{Program, Source};
-use super::output::{StdoutError, complain};
+use super::output::{self, StdoutError, complain};
 use super::printer::Printer;
 use super::progress::Progress;
 use super::text::inert;
@@ -38,7 +38,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     let program = source.load(limits.program_bytes)?;
     let host = deployment.host_with(runtime, limits)?;
     let session = events::session(&host, id, ledger)?;
-    let command = Run { host, session, program, json: args.json };
+    let command = Run { host, session, program, tools: args.deployment, json: args.json };
     block_on(command.run())?
 }
 
@@ -56,13 +56,14 @@ struct Run {
     host: Host,
     session: Session,
     program: Program,
+    tools: DeploymentArgs,
     json: bool,
 }
 
 impl Run {
     async fn run(self) -> anyhow::Result<Ending> {
         let cancel = CancellationToken::new();
-        signals::cancels(cancel.clone())?;
+        let stopped = signals::cancels(cancel.clone())?;
         let progress = if self.json { None } else { Progress::on_terminal() };
         if let Some(progress) = &progress {
             self.host.pipeline().add_around(None, Arc::clone(progress) as _).keep();
@@ -74,46 +75,73 @@ impl Run {
             ..RunOptions::default()
         };
         let outcome = self.session.run_with(self.program.text, options).await;
-        // Nothing runs any more: whoever interrupts now wants the process to end.
-        cancel.cancel();
         let recorded = events::close(&self.session).await;
+        // All is done and written but the answer: whoever interrupts now wants the process to end.
+        stopped.nothing_is_left();
         if let Some(progress) = progress {
             progress.finish();
         }
+        let mut notes = report::notes(&outcome);
+        notes.extend(deployment::hint(&self.tools, |tool| looked_for(&outcome, tool)));
         let printed = if self.json {
-            printer.print(&report::json(&outcome)?);
+            notes.extend(recorded.as_ref().err().map(output::chain));
+            printer.print(&report::json(&outcome, notes)?);
             printer.finish().await
         } else {
-            show(&printer, &outcome, &self.program.label).await
+            show(&printer, &outcome, &notes, &self.program.label).await
         };
-        // One of two errors is the command's; the other must not be lost.
-        if let (Err(error), Err(_)) = (&printed, &recorded)
-            && !error.reader_is_gone()
+        let aborted = outcome.result.as_ref().is_err_and(|failure| failure.kind == RunFailureKind::Abort);
+        let stopped = stopped.by().filter(|_| aborted);
+        let gone = !self.json && printed.as_ref().is_err_and(StdoutError::reader_is_gone);
+        // Of several errors one is the command's; the others must not be lost.
+        if let Err(error) = &printed
+            && !gone
+            && (stopped.is_some() || recorded.is_err())
         {
             complain(&format!("error: {error}"));
         }
         recorded?;
-        printed?;
-        Ok(if outcome.result.is_ok() { Ending::Success } else { Ending::Failure })
+        Ok(match (stopped, printed) {
+            (Some(signal), _) => Ending::Stopped(signal),
+            (None, Err(error)) if !gone => return Err(error.into()),
+            // It was ended because nobody reads it any more, as a broken pipe ends any program.
+            (None, Err(_)) if aborted => Ending::Success,
+            (None, _) if outcome.result.is_ok() => Ending::Success,
+            (None, _) => Ending::Failure,
+        })
     }
 }
 
+/// Whether the program failed for want of this tool.
+fn looked_for(outcome: &RunOutcome, tool: &str) -> bool {
+    let missing = format!("there is no tool \"{tool}\"");
+    outcome.result.as_ref().is_err_and(|failure| failure.message.contains(&missing))
+}
+
 /// What people see: the result after the logs, then notes and failure.
-async fn show(printer: &Printer, outcome: &RunOutcome, label: &str) -> Result<(), StdoutError> {
+async fn show(
+    printer: &Printer,
+    outcome: &RunOutcome,
+    notes: &[String],
+    label: &str,
+) -> Result<(), StdoutError> {
     if let Ok(Some(value)) = &outcome.result {
         printer.print(&report::value(value));
     }
-    printer.finish().await?;
+    let printed = printer.finish().await;
     let mut text = String::new();
-    if let Err(failure) = &outcome.result {
-        text.push_str(&failure::text(failure, &outcome.sub_calls, label));
+    match &outcome.result {
+        // Nobody reads, which is why it was ended: nothing to tell.
+        Err(failure) if printed.is_err() && failure.kind == RunFailureKind::Abort => return printed,
+        Err(failure) => text.push_str(&failure::text(failure, &outcome.sub_calls, label)),
+        Ok(_) => {}
     }
-    for note in report::notes(outcome) {
+    for note in notes {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "note: {}", inert(&note));
+        let _ = writeln!(text, "note: {}", inert(note));
     }
     if !text.is_empty() {
         complain(&text);
     }
-    Ok(())
+    printed
 }

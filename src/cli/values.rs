@@ -83,6 +83,11 @@ pub(super) fn heap(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Reads a whole number.
+pub(super) fn count(text: &str) -> Result<u64, String> {
+    text.trim().parse().map_err(|_| "write a whole number, as 1000".to_owned())
+}
+
 /// Reads a whole number that is not 0.
 pub(super) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     text.trim().parse().map_err(|_| "write a whole number, at least 1".to_owned())

@@ -190,7 +190,7 @@ fn without_mark(source: &str) -> &str {
 fn without_hashbang(text: &str) -> Cow<'_, str> {
     let start = text.len() - text.trim_start().len();
     let line = text.get(start..).unwrap_or_default().lines().next().unwrap_or_default();
-    let runs = ["node", "deno", "bun", "tsx", "ts-node"].iter().any(|name| line.contains(name));
+    let runs = ["node", "deno", "bun", "tsx", "ts-node", "isolane"].iter().any(|name| line.contains(name));
     if line.starts_with("#!") && runs {
         let mut changed = text.to_owned();
         changed.replace_range(start..start + 2, "//");

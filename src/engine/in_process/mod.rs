@@ -12,7 +12,7 @@ pub(super) mod rejections;
 mod turn;
 mod worker;
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -76,7 +76,6 @@ impl InProcessRuntime {
     async fn run_one(self, mut request: RunRequest, handle: LaneHandle, driver: LaneDriver) -> RunReport {
         let logs = Arc::new(Logs::new(request.logs.take()));
         let lane = SharedLane::new(driver);
-        let limits = request.limits.clone();
         // A host that drops this future cancels the run.
         let cancel = request.cancel.child_token();
         request.cancel = cancel.clone();
@@ -93,8 +92,7 @@ impl InProcessRuntime {
         let report = finish(&handle, lane).await;
         let printed = logs.take();
         if let Err(failure) = &mut result {
-            let most = limits.output_bytes.max(SAID_BYTES);
-            failure.message = cut(std::mem::take(&mut failure.message), most);
+            shorten(&mut failure.message);
         }
         RunReport { result, logs: printed, notes, lane: report, busy }
     }
@@ -180,18 +178,18 @@ fn engine_exit(reason: &str) -> RunFailure {
     )
 }
 
-/// What a failure may say under any limit of output: enough for every message of the host's own.
-const SAID_BYTES: usize = 1_000;
+/// The longest message of a failure, in bytes. The limit of output does not hold for it: what went wrong has to be
+/// told whatever was printed before, and however little may be.
+const MAX_MESSAGE: usize = 16 * 1024;
 
-fn cut(mut text: String, limit: usize) -> String {
-    if text.len() > limit {
-        let mut end = limit;
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        text.truncate(end);
+/// Keeps the beginning of a message that is too long, and says so.
+fn shorten(message: &mut String) {
+    if message.len() > MAX_MESSAGE {
+        let all = message.len();
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
+        // Writing to a string cannot fail.
+        let _ = write!(message, "... (the message has {all} bytes)");
     }
-    text
 }
 
 impl CodeRuntime for InProcessRuntime {

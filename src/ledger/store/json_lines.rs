@@ -1,7 +1,7 @@
 //! Events in a file, one a line (L-7).
 //!
 //! Owns the file, its lock and the point from which it is whole. It only ever appends; the one thing that it cuts
-//! off is a last line without an end. It hands reading to [`super::reader`].
+//! off is a last line that breaks off. It hands reading to [`super::reader`].
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek as _, SeekFrom, Write as _};
@@ -51,7 +51,8 @@ const KEPT_BUFFER: usize = 1024 * 1024;
 impl JsonLinesStore {
     /// Opens or creates the file and reads it through.
     ///
-    /// A last line without an end is cut off and told of in [`JsonLinesStore::warnings`].
+    /// A last line without an end is told of in [`JsonLinesStore::warnings`]: a whole event is given its end, a part
+    /// of one is cut off.
     ///
     /// # Errors
     /// [`StoreError::Locked`] when another writer has it, [`StoreError::NotAFile`] for directories and pipes,
@@ -86,9 +87,15 @@ impl JsonLinesStore {
         for event in &mut reader {
             event?;
         }
-        let (len, sequences, warnings) = reader.into_state();
-        if !warnings.is_empty() {
-            file.set_len(len).map_err(failed("repair"))?;
+        let (mut len, sequences, warnings) = reader.into_state();
+        for warning in &warnings {
+            match warning {
+                StoreWarning::TornLine { .. } => file.set_len(len).map_err(failed("repair"))?,
+                StoreWarning::UnendedLine { .. } => {
+                    (&file).write_all(b"\n").map_err(failed("repair"))?;
+                    len = len.saturating_add(1);
+                }
+            }
         }
         if policy != FsyncPolicy::Never {
             file.sync_data().map_err(failed("sync"))?;

@@ -141,7 +141,7 @@ pub struct SequenceError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreWarning {
-    /// The last line has no end: its writer died, or is still writing it. It does not count (L-7).
+    /// The last line breaks off: its writer died, or is still writing it. It does not count (L-7).
     TornLine {
         /// The file.
         path: PathBuf,
@@ -149,6 +149,13 @@ pub enum StoreWarning {
         offset: u64,
         /// Its length in bytes.
         bytes: u64,
+    },
+    /// The last line is a whole event and has no end, as when its writer died just before. It counts (L-7).
+    UnendedLine {
+        /// The file.
+        path: PathBuf,
+        /// Where the line starts, in bytes.
+        offset: u64,
     },
 }
 
@@ -158,6 +165,11 @@ impl fmt::Display for StoreWarning {
             Self::TornLine { path, offset, bytes } => write!(
                 f,
                 "the last line of the ledger {} (byte {offset}) is incomplete; its {bytes} bytes were dropped",
+                path.display()
+            ),
+            Self::UnendedLine { path, offset } => write!(
+                f,
+                "the last line of the ledger {} (byte {offset}) has no line end; it is a whole event and was kept",
                 path.display()
             ),
         }

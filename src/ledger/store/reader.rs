@@ -29,7 +29,8 @@ pub fn read_events(path: impl AsRef<Path>) -> Result<EventReader, StoreError> {
 /// The events of a JSON Lines file, in the order of writing.
 ///
 /// Checks that every line is an event of a version that this crate knows, and that the `seq` of each session counts
-/// 1, 2, 3 without gap or repeat. A last line without an end is a warning, not an event.
+/// 1, 2, 3 without gap or repeat. A last line without an end is a warning: a whole event counts, a part of one does
+/// not.
 #[derive(Debug)]
 pub struct EventReader {
     input: BufReader<File>,
@@ -57,12 +58,12 @@ impl EventReader {
         }
     }
 
-    /// What was passed over so far.
+    /// What was passed over or put right so far.
     pub fn warnings(&self) -> &[StoreWarning] {
         &self.warnings
     }
 
-    /// The end of the last whole line, the last `seq` of each session, and what was passed over.
+    /// The end of the last event, the last `seq` of each session, and what was put right or passed over.
     pub(super) fn into_state(self) -> (u64, Sequences, Vec<StoreWarning>) {
         (self.offset, self.sequences, self.warnings)
     }
@@ -78,12 +79,19 @@ impl EventReader {
             return Ok(None);
         }
         let bytes = u64::try_from(read).unwrap_or(u64::MAX);
-        let Some(text) = self.line.strip_suffix(b"\n") else {
+        self.line_number += 1;
+        let (text, is_ended) = match self.line.strip_suffix(b"\n") {
+            Some(text) => (text, true),
+            None => (self.line.as_slice(), false),
+        };
+        // What is no whole JSON value was torn. A whole one is judged like any other line: it may be of a newer
+        // version, which must not be dropped.
+        if !is_ended && !is_whole(text) {
             // Only the beginning of an event is dropped: the file may be something else altogether.
-            if !begins_an_event(&self.line) {
+            if !begins_an_event(text) {
                 return Err(StoreError::Malformed {
                     path: self.path.clone(),
-                    line: self.line_number + 1,
+                    line: self.line_number,
                     offset: self.offset,
                     reason: "it is not an event, and has no line end".to_owned(),
                 });
@@ -94,8 +102,7 @@ impl EventReader {
                 bytes,
             });
             return Ok(None);
-        };
-        self.line_number += 1;
+        }
         let event = parse(text).map_err(|reason| StoreError::Malformed {
             path: self.path.clone(),
             line: self.line_number,
@@ -108,6 +115,9 @@ impl EventReader {
             offset: self.offset,
             problem,
         })?;
+        if !is_ended {
+            self.warnings.push(StoreWarning::UnendedLine { path: self.path.clone(), offset: self.offset });
+        }
         self.offset = self.offset.saturating_add(bytes);
         Ok(Some(event))
     }
@@ -131,6 +141,17 @@ const EVENT_START: &[u8] = b"{\"v\":";
 
 fn begins_an_event(line: &[u8]) -> bool {
     line.starts_with(EVENT_START) || EVENT_START.starts_with(line)
+}
+
+/// Whether the text is one JSON value, complete.
+fn is_whole(text: &[u8]) -> bool {
+    if text_exceeds(text) {
+        return false;
+    }
+    let mut parser = serde_json::Deserializer::from_slice(text);
+    // The depth was checked above.
+    parser.disable_recursion_limit();
+    serde::de::IgnoredAny::deserialize(&mut parser).and_then(|_| parser.end()).is_ok()
 }
 
 /// Only what an unknown version can be relied on to have.

@@ -51,7 +51,7 @@ fn a_torn_last_line_is_dropped_wherever_it_was_cut() {
     let whole = lines(before);
     let torn = lines(std::slice::from_ref(last));
     let (_folder, path) = scratch();
-    for cut in 1..torn.len() {
+    for cut in 1..torn.len() - 1 {
         fs::write(&path, format!("{whole}{}", &torn[..cut])).unwrap();
         let mut store = open(&path).unwrap();
         let warning =
@@ -67,8 +67,44 @@ fn a_torn_last_line_is_dropped_wherever_it_was_cut() {
 
 /// L-7
 #[test]
+fn a_whole_last_event_without_its_line_end_is_kept() {
+    let (_folder, path) = scratch();
+    let text = lines(&[event("s", 1), event("s", 2)]);
+    fs::write(&path, text.trim_end()).unwrap();
+    let mut reader = read_events(&path).unwrap();
+    assert_eq!(reader.by_ref().map(Result::unwrap).collect::<Vec<_>>(), [event("s", 1), event("s", 2)]);
+    let warning = StoreWarning::UnendedLine { path: path.clone(), offset: text.len() as u64 / 2 };
+    assert_eq!(reader.warnings(), [warning.clone()]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text.trim_end(), "a reader changes nothing");
+    let mut store = open(&path).unwrap();
+    assert_eq!(store.warnings(), [warning]);
+    store.append(&[event("s", 3)]).unwrap();
+    drop(store);
+    assert_eq!(fs::read_to_string(&path).unwrap(), lines(&[event("s", 1), event("s", 2), event("s", 3)]));
+    assert_eq!(open(&path).unwrap().warnings(), []);
+}
+
+/// L-7
+#[test]
+fn a_whole_last_line_that_is_no_event_or_out_of_order_is_damage_not_a_torn_line() {
+    let (_folder, path) = scratch();
+    let second = lines(&[event("s", 2)]);
+    let newer = second.replace("\"v\":1", "\"v\":2");
+    let mut said_of = Vec::new();
+    for last in [&newer, &second.replace("\"seq\":2", "\"seq\":3"), "{\"v\":1}", "{\"v\":1} {"] {
+        let text = lines(&[event("s", 1)]) + last.trim_end();
+        fs::write(&path, &text).unwrap();
+        said_of.push(
+            open(&path).map_or_else(|error| said(&error, &path), |store| format!("{:?}", store.warnings())),
+        );
+    }
+    insta::assert_snapshot!(said_of.join("\n").replace(path.to_str().unwrap(), "FILE"), @"");
+}
+
+/// L-7
+#[test]
 fn a_file_that_is_no_ledger_is_left_alone() {
-    for text in ["my notes", "{\"name\":\"pkg\"}", "{\"version\":1}", "\0\0"] {
+    for text in ["my notes", "{\"name\":\"pkg\"}", "{\"version\":1}", "\0\0", "{}", "[]", "1"] {
         let (_folder, path) = scratch();
         fs::write(&path, text).unwrap();
         let error = open(&path).unwrap_err();
@@ -84,6 +120,11 @@ fn the_warning_says_what_was_dropped() {
     assert_eq!(
         warning.to_string(),
         "the last line of the ledger a.jsonl (byte 10) is incomplete; its 3 bytes were dropped"
+    );
+    let warning = StoreWarning::UnendedLine { path: "a.jsonl".into(), offset: 10 };
+    assert_eq!(
+        warning.to_string(),
+        "the last line of the ledger a.jsonl (byte 10) has no line end; it is a whole event and was kept"
     );
 }
 

@@ -107,7 +107,8 @@ fn a_call_as_json_has_value_content_and_error() {
           "text": "a.txt\n"
         }
       ],
-      "error": null
+      "error": null,
+      "notes": []
     }
     "#);
     let failed = folder.isolane(&["call", "read", r#"{"file_path": "b"}"#, "--json"]);
@@ -130,7 +131,8 @@ fn a_call_as_json_has_value_content_and_error() {
           "path": "b",
           "missing": "b"
         }
-      }
+      },
+      "notes": []
     }
     "#);
 }
@@ -151,17 +153,93 @@ fn a_call_that_fails_names_its_code() {
     stderr:
     TOOL_ARGS_INVALID: arguments of `read`: required property `file_path` is missing
     ");
+    insta::assert_snapshot!(folder.isolane(&["call", "reed", "{}"]), @r"
+    exit: 1
+    stdout:
+    stderr:
+    UNKNOWN_TOOL: there is no tool `reed`; did you mean `read`?
+    ");
+    insta::assert_snapshot!(folder.isolane(&["call", "read", r#"{"file_path": ""}"#]), @r"
+    exit: 1
+    stdout:
+    stderr:
+    TOOL_FAILED: the argument at /file_path must not be empty; give a path relative to the root, which itself is `.`
+    ");
+}
+
+/// I-4, B-1
+#[test]
+fn a_tool_that_would_be_there_with_leave_to_write_is_told_of() {
+    let folder = Folder::new();
+    let arguments = r#"{"file_path": "a", "content": "x"}"#;
+    insta::assert_snapshot!(folder.isolane(&["call", "write", arguments]), @r"
+    exit: 1
+    stdout:
+    stderr:
+    UNKNOWN_TOOL: there is no tool `write`
+    note: the tool `write` is there with --allow-write
+    ");
+    let report = folder.isolane(&["call", "edit", "{}", "--json"]).json();
+    assert_eq!(report["notes"], json!(["the tool `edit` is there with --allow-write"]));
+    let failed = folder.eval("await tools.write({file_path: 'a', content: 'x'})");
+    assert!(failed.stderr.ends_with("note: the tool `write` is there with --allow-write\n"), "{failed}");
+    let failed = folder.isolane(&["call", "write", "{}", "--allow-write"]);
+    assert!(!failed.stderr.contains("--allow-write"), "{failed}");
+}
+
+/// I-4, P-16
+#[test]
+fn an_integer_may_be_spelled_with_a_fraction_and_must_fit() {
+    let folder = Folder::new();
+    folder.file("a.txt", "one\ntwo\n");
+    let read = |offset: &str| {
+        folder.isolane(&["call", "read", &format!(r#"{{"file_path": "a.txt", "offset": {offset}}}"#)])
+    };
+    assert_eq!(read("2.0").stdout, "     2\ttwo\n(lines 2 to 2 of 2)\n");
+    assert_eq!(read("2e0").code, Some(0));
+    insta::assert_snapshot!(read("1e21"), @r"
+    exit: 1
+    stdout:
+    stderr:
+    TOOL_ARGS_INVALID: arguments of `read`: expected an integer from 0 to 18446744073709551615, got 1e+21 at /offset
+    ");
+    insta::assert_snapshot!(read("1.5"), @r"
+    exit: 1
+    stdout:
+    stderr:
+    TOOL_ARGS_INVALID: arguments of `read`: expected integer, got a number at /offset
+    ");
 }
 
 /// I-4
 #[test]
 fn arguments_that_are_not_json_are_a_usage_error() {
     let folder = Folder::new();
-    insta::assert_snapshot!(folder.isolane(&["call", "read", "file.txt"]), @r"
+    insta::assert_snapshot!(folder.isolane(&["call", "read", "file.txt"]), @r#"
     exit: 2
     stdout:
     stderr:
-    error: the arguments are not JSON: expected ident at line 1 column 2
+    error: the arguments are not JSON: expected ident at line 1 column 2; give one JSON object, as '{"file_path": "README.md"}'
+    "#);
+    insta::assert_snapshot!(folder.isolane_reading(&["call", "read", "-"], " \n"), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: there are no arguments in the text; give one JSON object, as '{"file_path": "README.md"}'
+    "#);
+    let twice = r#"{"pattern": "x", "deep": [{"a/b": 1, "c": {}, "a/b": 2}], "pattern": "y"}"#;
+    insta::assert_snapshot!(folder.isolane(&["call", "grep", twice]), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: the arguments are ambiguous: /deep/0/a~1b is given twice; leave one out at line 1 column 52
+    ");
+    let twice = "{\"pattern\": \"x\",\n \"p\\u0061ttern\": \"y\"}";
+    insta::assert_snapshot!(folder.isolane_reading(&["call", "grep", "-"], twice), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: the arguments are ambiguous: /pattern is given twice; leave one out at line 2 column 16
     ");
     let large = format!("\"{}\"", "x".repeat(1024 * 1024));
     insta::assert_snapshot!(folder.isolane_reading(&["call", "read", "-"], large), @r"
@@ -182,7 +260,10 @@ fn every_command_has_help_with_examples() {
         let examples = ended.stdout.split("\nExamples:\n").nth(1).unwrap();
         assert!(examples.starts_with(&format!("  isolane {command}")), "{ended}");
     }
+    let run = folder.isolane(&["run", "--help"]).stdout;
+    assert!(run.contains("The program calls the tools as `await tools.NAME({...})`"), "{run}");
     let all = folder.isolane(&["--help"]);
+    assert!(all.stdout.contains("\n  128 + n  signal n ended"), "{all}");
     assert!(all.stdout.contains("Exit codes:\n  0  all went well\n"), "{all}");
 }
 

@@ -93,6 +93,12 @@ fn a_file_that_cannot_be_a_ledger_stops_the_command_before_anything_runs() {
     stderr:
     error: the ledger . is not a regular file; choose a path of a file
     ");
+    insta::assert_snapshot!(run("-"), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: events go to a file, not to standard output; name one (`./-` if it is to be called `-`)
+    ");
     insta::assert_snapshot!(run("nope/events.jsonl"), @r"
     exit: 2
     stdout:
@@ -109,19 +115,45 @@ fn a_file_that_cannot_be_a_ledger_stops_the_command_before_anything_runs() {
 #[test]
 fn events_that_cannot_be_written_fail_the_command_but_not_the_program() {
     let folder = Folder::new();
-    // More than the file may hold: the shell's limit counts blocks of 1024 bytes or less.
-    let code = "for (let i = 0; i < 300; i++) await tools.list(); return 'done'";
-    let mut shell = std::process::Command::new("/bin/sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" run -e \"$1\" --events events.jsonl"]);
-    shell.arg(env!("CARGO_BIN_EXE_isolane")).arg(code).current_dir(folder.path()).env_clear();
-    let ended = super::Ended::new(&shell.output().unwrap());
-    insta::assert_snapshot!(ended, @r"
+    // More than the file may hold: the shell's limit counts blocks of 1024 bytes or less. The signal that comes with it
+    // must not end the process.
+    let with_little_room = |command: &str| {
+        let code = "for (let i = 0; i < 300; i++) await tools.list(); return 'done'";
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &format!("ulimit -f 8; exec \"$0\" {command}")]);
+        shell.arg(env!("CARGO_BIN_EXE_isolane")).arg(code).current_dir(folder.path()).env_clear();
+        super::Ended::new(&shell.output().unwrap())
+    };
+    insta::assert_snapshot!(with_little_room("run -e \"$1\" --events events.jsonl"), @r"
     exit: 2
     stdout:
     done
     stderr:
     error: events are missing from the file: cannot append to the ledger events.jsonl: File too large (os error 27)
     ");
+    let ended = with_little_room("run --json -e \"$1\" --events events.jsonl");
+    assert_eq!((ended.code, ended.json()["ok"].clone()), (Some(2), json!(true)), "{ended}");
+    let lost = "events are missing from the file: cannot append to the ledger events.jsonl: File too large (os error 27)";
+    assert_eq!(ended.json()["stats"]["notes"], json!([lost]));
+    assert_eq!(ended.stderr, format!("error: {lost}\n"));
+}
+
+/// I-4, L-7
+#[test]
+fn events_of_a_call_that_cannot_be_written_are_told_of() {
+    let folder = Folder::new();
+    folder.file("large.txt", "line\n".repeat(5_000));
+    let mut shell = std::process::Command::new("/bin/sh");
+    shell.args([
+        "-c",
+        "ulimit -f 8; exec \"$0\" call read '{\"file_path\": \"large.txt\"}' --json --events events.jsonl",
+    ]);
+    shell.arg(env!("CARGO_BIN_EXE_isolane")).current_dir(folder.path()).env_clear();
+    let ended = super::Ended::new(&shell.output().unwrap());
+    let report = ended.json();
+    assert_eq!((ended.code, &report["ok"]), (Some(2), &json!(true)), "{ended}");
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("events are missing from the file: cannot append"), "{note}");
 }
 
 /// I-3, L-7
@@ -138,7 +170,20 @@ fn a_torn_line_is_told_of() {
     ");
 }
 
-/// I-3
+/// I-3, L-7
+#[test]
+fn a_whole_event_without_its_line_end_is_kept() {
+    let folder = Folder::new();
+    let run = || folder.isolane(&["run", "-e", "return 1", "--events", "events.jsonl"]);
+    run();
+    folder.file("events.jsonl", folder.text("events.jsonl").trim_end());
+    let ended = run();
+    assert_eq!(ended.code, Some(0));
+    assert!(ended.stderr.ends_with("has no line end; it is a whole event and was kept\n"), "{ended}");
+    assert_eq!(kinds(&events(&folder)), ["run/start", "run/end", "run/start", "run/end"]);
+}
+
+/// I-3, L-3
 #[test]
 fn a_program_cannot_write_what_tells_of_it() {
     let folder = Folder::new();

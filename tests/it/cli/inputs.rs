@@ -12,6 +12,11 @@ fn a_program_comes_from_a_file_an_argument_or_standard_input() {
     assert_eq!(folder.isolane(&["run", "-e", "-1"]).stdout, "-1\n");
     assert_eq!(folder.isolane_reading(&["run", "-"], "return 'dash'").stdout, "dash\n");
     assert_eq!(folder.isolane_reading(&["run"], "return 'piped'").stdout, "piped\n");
+    // What editors and shells put before a program.
+    folder.file("program.ts", "\u{feff}return 'mark'");
+    assert_eq!(folder.isolane(&["run", "program.ts"]).stdout, "mark\n");
+    folder.file("program.ts", "#!/usr/bin/env -S isolane run\nreturn 'hashbang'");
+    assert_eq!(folder.isolane(&["run", "program.ts"]).stdout, "hashbang\n");
 }
 
 /// I-3

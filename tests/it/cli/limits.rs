@@ -45,6 +45,35 @@ fn the_number_of_parallel_calls_can_be_set() {
     }
 }
 
+/// I-3, CM-23
+#[test]
+fn what_went_wrong_is_told_however_little_may_be_printed() {
+    let folder = Folder::new();
+    let run = |code, most| folder.isolane(&["run", "-e", code, "--max-output", most]);
+    insta::assert_snapshot!(run("console.log('x'); throw new Error('a message longer than the limit')", "2"), @r"
+    exit: 1
+    stdout:
+    x
+    stderr:
+    error[exception]: Error: a message longer than the limit
+      --> -e:1:25
+       1 | console.log('x'); throw new Error('a message longer than the limit')
+         |                         ^
+    ");
+    insta::assert_snapshot!(run("return 1", "0"), @r"
+    exit: 1
+    stdout:
+    stderr:
+    error[output-limit]: the program's value takes 1 bytes, and 0 of 0 are left for it; return a summary, or only the part you need
+    ");
+    let failed = run("await tools.read({file_path: 'nope'})", "1");
+    assert!(failed.stderr.contains("use `list` or `glob` to find it"), "{failed}");
+    let long = folder.isolane(&["run", "-e", "throw new Error('ä'.repeat(100_000))", "--json"]).json();
+    let message = long["error"]["message"].as_str().unwrap();
+    assert!(message.ends_with("ä... (the message has 200007 bytes)"), "{message}");
+    assert!((16_300..16_500).contains(&message.len()), "{}", message.len());
+}
+
 /// I-3
 #[test]
 fn times_and_sizes_are_written_with_units() {
@@ -67,6 +96,7 @@ fn times_and_sizes_are_written_with_units() {
         ("--max-output", "99999999999GiB"),
         ("--heap-mib", "1"),
         ("--max-parallel", "0"),
+        ("--max-calls", "1e3"),
         ("--max-calls", "-1"),
     ] {
         let ended = run(option, value);
@@ -84,6 +114,7 @@ fn times_and_sizes_are_written_with_units() {
     error: invalid value '99999999999GiB' for '--max-output <SIZE>': the size is too large
     error: invalid value '1' for '--heap-mib <N>': a heap has 8 to 65536 MiB
     error: invalid value '0' for '--max-parallel <N>': write a whole number, at least 1
+    error: invalid value '1e3' for '--max-calls <N>': write a whole number, as 1000
     error: unexpected argument '-1' found
     ");
 }

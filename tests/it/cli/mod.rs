@@ -3,6 +3,7 @@
 mod commands;
 mod events;
 mod examples;
+mod files;
 mod inputs;
 mod json;
 mod limits;

@@ -189,6 +189,69 @@ fn a_reader_that_goes_away_ends_the_program_without_failure() {
 
 /// I-3
 #[test]
+fn a_failure_is_told_of_though_nobody_reads_the_output() {
+    let folder = Folder::new();
+    let mut child =
+        folder.command(&["run", "-e", "console.log('line'); throw new Error('x')"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = Ended::new(&child.wait_with_output().unwrap());
+    // Whichever came first: the failure, or the end for want of a reader.
+    let failed = ended.code == Some(1) && ended.stderr.starts_with("error[exception]: Error: x\n");
+    assert!(failed || (ended.code == Some(0) && ended.stderr.is_empty()), "{ended}");
+    let mut child = folder.command(&["run", "-e", "throw new Error('x')"]).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(1));
+}
+
+/// I-3, I-4
+#[test]
+fn json_that_nobody_reads_is_never_a_success() {
+    let folder = Folder::new();
+    for arguments in
+        [&["run", "--json", "-e", "return 1"][..], &["call", "list", "--json"], &["tools", "--json"]]
+    {
+        let mut child = folder.command(arguments).spawn().unwrap();
+        drop(child.stdout.take());
+        let ended = Ended::new(&child.wait_with_output().unwrap());
+        insta::allow_duplicates!(insta::assert_snapshot!(ended, @r"
+        exit: 2
+        stdout:
+        stderr:
+        error: cannot write to standard output: Broken pipe (os error 32)
+        "));
+    }
+    // More than a pipe holds: the reader leaves in the middle.
+    let large =
+        "exec \"$0\" run --json -e 'return \"x\".repeat(500_000)' | head -c 1; echo \"${PIPESTATUS[0]}\"";
+    let mut shell = std::process::Command::new("/bin/bash");
+    shell.args(["-c", large, env!("CARGO_BIN_EXE_isolane")]).current_dir(folder.path());
+    let ended = Ended::new(&shell.output().unwrap());
+    assert_eq!(ended.stdout, "{2\n", "{ended}");
+}
+
+/// I-3, I-4
+#[test]
+fn json_without_a_standard_output_is_refused_before_anything_runs() {
+    let folder = Folder::new();
+    let run = |redirection: &str| {
+        let command = "exec \"$0\" run --json --allow-write -e 'await tools.write({file_path: \"ran\", content: \"\"})'";
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &format!("{command} {redirection}"), env!("CARGO_BIN_EXE_isolane")]);
+        Ended::new(&shell.current_dir(folder.path()).output().unwrap())
+    };
+    insta::assert_snapshot!(run(">&-"), @r"
+    exit: 2
+    stdout:
+    stderr:
+    error: standard output is closed, and --json prints to it alone; give it a place to go, or leave --json out
+    ");
+    assert!(!folder.path().join("ran").exists());
+    assert_eq!(run("> /dev/null").code, Some(0));
+    assert!(folder.path().join("ran").exists());
+}
+
+/// I-3
+#[test]
 fn output_that_cannot_be_written_is_an_error() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
     let output =

@@ -1,11 +1,14 @@
 //! Being told to stop.
 
 use std::io::Read as _;
-use std::process::Child;
+use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
 
 use super::{Ended, Folder};
+
+const SIGNALS: [Signal; 3] = [Signal::HUP, Signal::INT, Signal::TERM];
 
 fn tell(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
@@ -16,10 +19,14 @@ fn started(child: &mut Child) {
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
 }
 
-/// I-3
+fn events(folder: &Folder) -> Vec<Value> {
+    folder.text("events.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// I-3, L-5
 #[test]
 fn an_interrupted_run_ends_in_order() {
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in SIGNALS {
         let folder = Folder::new();
         let code =
             "await tools.list(); console.log('.'); await new Promise((done) => setTimeout(done, 600_000))";
@@ -27,15 +34,16 @@ fn an_interrupted_run_ends_in_order() {
         let mut child = folder.command(&arguments).spawn().unwrap();
         started(&mut child);
         tell(&child, signal);
-        let ended = Ended::new(&child.wait_with_output().unwrap());
+        let mut ended = Ended::new(&child.wait_with_output().unwrap());
+        assert_eq!(ended.code.take(), Some(128 + signal.as_raw()), "{ended}");
         insta::allow_duplicates!(insta::assert_snapshot!(ended, @r"
-        exit: 1
+        exit: a signal
         stdout:
 
         stderr:
         error[abort]: the run was cancelled
         "));
-        assert!(folder.text("events.jsonl").lines().last().unwrap().contains(r#""kind":"run/end""#));
+        assert_eq!(events(&folder).last().unwrap()["kind"], "run/end");
     }
 }
 
@@ -62,6 +70,66 @@ fn a_killed_run_leaves_a_ledger_that_opens() {
     assert!(open[1..].iter().all(|event| event.body.kind() == "tool/code-dispatch-start"), "{open:?}");
     // Another command goes on in it.
     assert_eq!(folder.isolane(&["run", "-e", "return 1", "--events", "events.jsonl"]).stdout, "1\n");
+}
+
+/// I-3, L-1, L-5
+#[test]
+fn calls_that_run_are_waited_for_and_have_their_ends() {
+    for signal in SIGNALS {
+        let folder = Folder::new();
+        for n in 0..200 {
+            folder.file(&format!("{n}.txt"), "line\n".repeat(100));
+        }
+        let code = "for (let n = 0; ; n++) { \
+            await Promise.all(Array.from({length: 50}, () => tools.grep({pattern: 'nothing'}))); \
+            if (n === 0) console.log('.'); }";
+        let mut child = folder.command(&["run", "-e", code, "--events", "events.jsonl"]).spawn().unwrap();
+        started(&mut child);
+        tell(&child, signal);
+        let ended = Ended::new(&child.wait_with_output().unwrap());
+        assert_eq!(ended.code, Some(128 + signal.as_raw()), "{ended}");
+        assert!(ended.stderr.starts_with("error[abort]: the run was cancelled\n"), "{ended}");
+        let events = events(&folder);
+        let of_kind = |kind: &str| {
+            let mut calls: Vec<_> = events
+                .iter()
+                .filter(|event| event["kind"] == kind)
+                .map(|event| event["data"]["call"].as_str().unwrap())
+                .collect();
+            calls.sort_unstable();
+            calls
+        };
+        assert!(!of_kind("tool/code-dispatch-start").is_empty());
+        assert_eq!(of_kind("tool/code-dispatch-start"), of_kind("tool/code-dispatch"));
+        assert_eq!(events.last().unwrap()["kind"], "run/end");
+    }
+}
+
+/// I-3, E-8
+#[test]
+fn a_loop_that_never_looks_up_is_interrupted_too() {
+    let folder = Folder::new();
+    let code = "console.log('.'); for (;;);";
+    let mut child = folder.command(&["run", "-e", code, "--busy-timeout", "10m"]).spawn().unwrap();
+    started(&mut child);
+    tell(&child, Signal::HUP);
+    assert_eq!(child.wait().unwrap().code(), Some(129));
+}
+
+/// I-3
+#[test]
+fn a_signal_that_was_ignored_stays_ignored() {
+    let folder = Folder::new();
+    let mut shell = Command::new("/bin/sh");
+    let code = "console.log('.'); await new Promise((done) => setTimeout(done, 300)); return 'whole'";
+    shell.args(["-c", "trap '' HUP INT; exec \"$0\" run -e \"$1\"", env!("CARGO_BIN_EXE_isolane"), code]);
+    shell.current_dir(folder.path()).stdout(std::process::Stdio::piped());
+    let mut child = shell.spawn().unwrap();
+    started(&mut child);
+    tell(&child, Signal::HUP);
+    tell(&child, Signal::INT);
+    let ended = Ended::new(&child.wait_with_output().unwrap());
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "\nwhole\n"));
 }
 
 /// I-3

@@ -1,0 +1,93 @@
+//! JSON in which no name is given twice.
+//!
+//! Owns the refusal of what JSON's parsers settle in silence: of two members with one name, one would be lost. It
+//! never changes a value. It calls nobody.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Reads a value; a name that is given twice is an error with its place.
+pub(super) fn parse(text: &str) -> Result<Value, serde_json::Error> {
+    let mut parser = serde_json::Deserializer::from_str(text);
+    let value = Strict { pointer: String::new() }.deserialize(&mut parser)?;
+    parser.end()?;
+    Ok(value)
+}
+
+/// Reads the value at this JSON pointer.
+struct Strict {
+    pointer: String,
+}
+
+impl Strict {
+    fn below(&self, step: &str) -> Self {
+        Self { pointer: format!("{}/{}", self.pointer, step.replace('~', "~0").replace('/', "~1")) }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number that is not finite"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(self.below(&array.len().to_string()))? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let below = self.below(&name);
+            if object.contains_key(&name) {
+                return Err(A::Error::custom(format!("{} is given twice; leave one out", below.pointer)));
+            }
+            let value = members.next_value_seed(below)?;
+            object.insert(name, value);
+        }
+        Ok(Value::Object(object))
+    }
+}
