@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use crate::codemode::program::ArgumentNames;
 use crate::ids::spelling::{is_plain_identifier, string_literal};
 use crate::ids::{ToolName, tool_reference};
 use crate::registry::RegistryView;
@@ -14,6 +15,7 @@ use crate::registry::RegistryView;
 pub struct Bindings {
     generation: u64,
     names: Vec<ToolName>,
+    arguments: Vec<ArgumentNames>,
     json: String,
 }
 
@@ -21,7 +23,7 @@ impl Bindings {
     /// The bindings of a view. `run_code` is never among them (CM-5).
     pub fn new(view: &RegistryView, argument_bytes: usize) -> Self {
         let mut names = Vec::new();
-        let mut tools = Vec::new();
+        let (mut tools, mut arguments) = (Vec::new(), Vec::new());
         for tool in view.callable() {
             let model = tool.definition().model();
             tools.push(json!({
@@ -30,11 +32,12 @@ impl Bindings {
                 "optional": required_names(&model.parameters).next().is_none(),
             }));
             names.push(model.name.clone());
+            arguments.push(argument_names(&model.parameters));
         }
         let hidden: Vec<_> =
             view.known_names().iter().filter(|name| view.get(name.as_str()).is_none()).collect();
         let json = json!({"tools": tools, "hidden": hidden, "maxArgBytes": argument_bytes}).to_string();
-        Self { generation: view.generation(), names, json }
+        Self { generation: view.generation(), names, arguments, json }
     }
 
     /// The generation of the view that these were made from.
@@ -52,10 +55,22 @@ impl Bindings {
         &self.names
     }
 
+    /// What the arguments of each tool are called, in the order of the names.
+    pub fn arguments(&self) -> &[ArgumentNames] {
+        &self.arguments
+    }
+
     /// The text that the isolate's own JavaScript builds `tools` from.
     pub fn json(&self) -> &str {
         &self.json
     }
+}
+
+fn argument_names(parameters: &Value) -> ArgumentNames {
+    let required: Vec<_> = required_names(parameters).map(str::to_owned).collect();
+    let declared = parameters.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let optional = declared.map(|(name, _)| name.clone()).filter(|name| !required.contains(name)).collect();
+    ArgumentNames { required, optional }
 }
 
 fn required_names(parameters: &Value) -> impl Iterator<Item = &str> {

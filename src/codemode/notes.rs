@@ -127,7 +127,7 @@ mod tests {
 
     fn notes(result: &Result<Option<Value>, RunFailure>, lane: &LaneReport) -> String {
         let limits = ProgramLimits { max_bytes: 1_000, ..ProgramLimits::default() };
-        let program = program::prepare("return 1;", &limits, &ToolHints { names: &[] }).unwrap();
+        let program = program::prepare("return 1;", &limits, &ToolHints::default()).unwrap();
         collect(&program, result, &[], lane, 8, vec!["from the engine".to_owned()]).join("\n")
     }
 

@@ -223,7 +223,8 @@ fn prepare_program(
     bindings: &Bindings,
 ) -> Result<PreparedProgram, RunFailure> {
     let names: Vec<_> = bindings.names().iter().map(crate::ids::ToolName::as_str).collect();
-    program::prepare(code, limits, &ToolHints { names: &names }).map_err(syntax_failure)
+    program::prepare(code, limits, &ToolHints { names: &names, arguments: bindings.arguments() })
+        .map_err(syntax_failure)
 }
 
 fn syntax_failure(error: ProgramError) -> RunFailure {

@@ -7,7 +7,6 @@
 //! The interrupt callback is called by V8 on the isolate's own thread, with the isolate that it was requested for.
 
 use std::ffi::c_void;
-use std::fmt::Write as _;
 
 use crate::codemode::program::{Position, PreparedProgram};
 use crate::engine::state::RunState;
@@ -79,18 +78,21 @@ fn site_line(
         Some(PROGRAM_NAME) => {
             let line = ask(scope, site, "getLineNumber")?.uint32_value(scope)?;
             let column = ask(scope, site, "getColumnNumber")?.uint32_value(scope)?;
-            let Position { line, column } = program?.locate(line, column)?;
-            let mut text = String::new();
-            let _ = match function {
-                Some(function) => write!(text, "{function} ({PROGRAM_NAME}:{line}:{column})"),
-                None => write!(text, "{PROGRAM_NAME}:{line}:{column}"),
-            };
-            Some(text)
+            let place = place_text(program?.locate(line, column)?);
+            Some(match function {
+                Some(function) => format!("{function} ({place})"),
+                None => place,
+            })
         }
         // Built-ins such as Array.map: useful in a stack, without a place.
         None => function.map(|function| format!("{function} (<anonymous>)")),
         Some(_) => None,
     }
+}
+
+/// A place as stacks show it.
+pub(super) fn place_text(Position { line, column }: Position) -> String {
+    format!("{PROGRAM_NAME}:{line}:{column}")
 }
 
 /// Calls a method of a call site. Programs cannot reach these objects, so their methods are V8's own.

@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use swc_ecma_ast::{
-    BinaryOp, Decl, Expr, Lit, MemberProp, Module, ModuleItem, Prop, PropOrSpread, Stmt, UnaryOp,
+    BinaryOp, Decl, Expr, Lit, MemberProp, Module, ModuleItem, Prop, PropName, PropOrSpread, Stmt, UnaryOp,
 };
 
 use super::depth::{Stop, measure};
@@ -31,6 +31,8 @@ pub(super) struct Built {
     pub(super) notes: Vec<String>,
     /// Where the program may wait for ever, the likeliest places first.
     pub(super) waits: Vec<Position>,
+    /// Where the nesting is deepest.
+    pub(super) deepest: Position,
 }
 
 /// Why a text is not a program, with places in the text.
@@ -63,7 +65,7 @@ pub(super) fn attempt(text: &str, max_nesting: usize, hints: &ToolHints<'_>) -> 
     })?;
     let work = || catch_unwind(AssertUnwindSafe(|| read(text, hints)));
     match stack::with_room(depth, text.len(), work) {
-        Some(Ok(read)) => read,
+        Some(Ok(read)) => read.map(|built| Built { deepest: place(depth.chain_at), ..built }),
         Some(Err(_)) => Err(Refusal::Syntax(
             place(0),
             "the program cannot be parsed; look for a missing `,` or closing bracket".to_owned(),
@@ -89,7 +91,8 @@ fn read(text: &str, hints: &ToolHints<'_>) -> Result<Built, Refusal> {
         if object.iter().all(
             |property| matches!(property, PropOrSpread::Prop(property) if is_constant_property(property)),
         ) {
-            return Err(Refusal::NotAProgram(refuse::literal(None, hints)));
+            let given: Vec<&str> = object.iter().filter_map(key_of).collect();
+            return Err(Refusal::NotAProgram(refuse::literal(None, &given, hints)));
         }
         if !object
             .iter()
@@ -120,7 +123,16 @@ struct Source {
 
 impl Source {
     fn position(&self, offset: usize) -> Position {
-        let position = Lines::new(&self.text).position(&self.text, offset);
+        self.place(&Lines::new(&self.text), offset)
+    }
+
+    fn positions(&self, offsets: impl Iterator<Item = usize>) -> Vec<Position> {
+        let lines = Lines::new(&self.text);
+        offsets.map(|offset| self.place(&lines, offset)).collect()
+    }
+
+    fn place(&self, lines: &Lines, offset: usize) -> Position {
+        let position = lines.position(&self.text, offset);
         self.undo.as_ref().map_or(position, |undo| undo.position(position))
     }
 }
@@ -148,8 +160,9 @@ fn finish(source: &Source, module: &Module, hints: &ToolHints<'_>) -> Result<Bui
     let undo = std::iter::once(undo).chain(source.undo.clone()).collect();
     let mut waits = facts.waits.clone();
     waits.sort_by_key(|wait| !wait.bare);
-    let waits = waits.iter().map(|wait| source.position(wait.offset)).collect();
-    let built = Built { script, map, undo, notes: shaped.notes, waits };
+    let waits = source.positions(waits.iter().map(|wait| wait.offset));
+    let deepest = Position { line: 1, column: 1 };
+    let built = Built { script, map, undo, notes: shaped.notes, waits, deepest };
     // What the TypeScript parser lets pass, such as decorators of nothing, must not reach V8.
     if let Err(fault) = parse::parse_javascript(&built.script) {
         let place = Lines::new(&built.script).position(&built.script, fault.offset);
@@ -203,6 +216,15 @@ fn whole_object(module: &Module) -> Option<&[PropOrSpread]> {
     let [only] = variable.decls.as_slice() else { return None };
     match only.init.as_deref()? {
         Expr::Object(object) => Some(&object.props),
+        _ => None,
+    }
+}
+
+fn key_of(property: &PropOrSpread) -> Option<&str> {
+    let PropOrSpread::Prop(property) = property else { return None };
+    match &property.as_key_value()?.key {
+        PropName::Ident(name) => Some(&name.sym),
+        PropName::Str(text) => text.value.as_str(),
         _ => None,
     }
 }

@@ -100,9 +100,14 @@ fn fence_of(line: &str) -> Option<(char, usize, &str)> {
     (length >= 3).then_some((character, length, rest.trim()))
 }
 
+/// The languages of blocks that hold Markdown: what is a program is in the fences in them.
+const MARKDOWN_LANGUAGES: [&str; 3] = ["md", "markdown", "mdx"];
+
 fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     let mut open: Option<(char, usize, String, usize)> = None;
+    // The fences of Markdown around.
+    let mut around: Vec<(char, usize)> = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -116,6 +121,12 @@ fn blocks(text: &str) -> Vec<Block> {
             }
             continue;
         }
+        if rest.is_empty()
+            && around.last().is_some_and(|&(fence, least)| character == fence && length >= least)
+        {
+            around.pop();
+            continue;
+        }
         let closing: String = std::iter::repeat_n(character, length).collect();
         if let Some(inside) = rest.strip_suffix(closing.as_str()) {
             // A whole block on one line.
@@ -125,13 +136,25 @@ fn blocks(text: &str) -> Vec<Block> {
         } else if !rest.contains(character) {
             let language =
                 rest.split([' ', '\t', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
-            open = Some((character, length, language, at));
+            let rest = text.get(at..).unwrap_or_default();
+            if MARKDOWN_LANGUAGES.contains(&language.as_str()) && has_inner_fence(rest, character, length) {
+                around.push((character, length));
+            } else {
+                open = Some((character, length, language, at));
+            }
         }
     }
     if let Some((_, _, language, from)) = open {
         blocks.push(Block { language, inside: from..text.len() });
     }
     blocks
+}
+
+/// Whether a fence follows that can only be one inside of a block with this fence.
+fn has_inner_fence(text: &str, fence: char, least: usize) -> bool {
+    text.lines()
+        .filter_map(fence_of)
+        .any(|(character, length, rest)| !rest.is_empty() || character != fence || length < least)
 }
 
 fn one_line(inside: &str, code: Range<usize>) -> Block {
@@ -161,9 +184,19 @@ fn prose<'a>(text: &'a str, blocks: &[Block]) -> impl Iterator<Item = &'a str> {
 /// in a comment for example, and what is in them was not meant to run.
 pub(super) fn is_among_code(text: &str) -> bool {
     prose(text, &blocks(text)).map(str::trim).any(|line| {
-        line.ends_with([';', '{', '}'])
-            || ["//", "/*", "*/", "const ", "let "].iter().any(|sign| line.starts_with(sign))
+        let sign = ["//", "/*", "*/", "const ", "let "].iter().any(|sign| line.starts_with(sign));
+        sign || (line.ends_with([';', '{', '}']) && mark(line).is_none())
     })
+}
+
+/// The text of a heading, of an item of a list, or of a quotation.
+pub(super) fn mark(line: &str) -> Option<&str> {
+    let (mark, rest) = line.trim_start().split_once(' ')?;
+    let numbered = mark.strip_suffix(['.', ')']).is_some_and(|number| {
+        !number.is_empty() && number.len() < 4 && number.bytes().all(|digit| digit.is_ascii_digit())
+    });
+    let heading = mark.len() < 7 && mark.bytes().all(|letter| letter == b'#');
+    (numbered || heading || matches!(mark, "-" | "*" | "+" | ">" | "•")).then_some(rest)
 }
 
 #[cfg(test)]
@@ -202,6 +235,34 @@ mod tests {
     fn fences_among_code_are_not_prose_around_a_program() {
         assert!(is_among_code("/*\n```ts\nf()\n```\n*/\nconst a = ;"));
         assert!(!is_among_code("Do this:\n```ts\nf();\n```\nThen tell me (please)."));
+    }
+
+    /// CM-32
+    #[test]
+    fn items_of_a_list_are_prose_whatever_they_end_in() {
+        assert!(!is_among_code("# Plan {#plan}\n1. Read it;\n2) Sum it;\n- call `f({})`;\n```ts\nf();\n```"));
+        assert_eq!(
+            code("# Plan\n1. Read it;\n   ```ts\n   a()\n   ```\n2. Sum it;\n   ```ts\n   b()\n   ```"),
+            "a() b()"
+        );
+        assert!(is_among_code("call();\n```ts\nf();\n```"));
+    }
+
+    /// CM-32
+    #[test]
+    fn fences_in_a_block_of_markdown_are_the_program() {
+        for text in [
+            "````md\n# Plan\n```ts\na()\n```\n````\n",
+            "```markdown\n# Plan\n```ts\na()\n```\n```\n",
+            "~~~md\n```ts\na()\n```\n~~~",
+            "````md\n```ts\na()\n```\n",
+            "````md\n```\na()\n```\n````\n",
+            "`````md\n````md\n```ts\na()\n```\n````\n`````\n",
+        ] {
+            assert_eq!(code(text), "a()", "{text}");
+        }
+        assert_eq!(code("```md\nnothing here\n```\n"), "nothing here");
+        assert_eq!(extract("```md\n# Plan\n```\n").unwrap().foreign.as_deref(), Some("md"));
     }
 
     /// CM-7

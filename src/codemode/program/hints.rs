@@ -11,6 +11,41 @@ use crate::ids::{nearest, tool_reference, words_of};
 pub struct ToolHints<'a> {
     /// The names of the tools that the program sees, in their order.
     pub names: &'a [&'a str],
+    /// The arguments of each tool, in the order of `names`. Tools without an entry are not told by their arguments.
+    pub arguments: &'a [ArgumentNames],
+}
+
+/// What the arguments of one tool are called.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ArgumentNames {
+    /// Those that every call has.
+    pub required: Vec<String>,
+    /// All others.
+    pub optional: Vec<String>,
+}
+
+impl ToolHints<'_> {
+    /// The one tool that arguments of these names are for; nothing when none or several fit equally.
+    pub(super) fn tool_for(&self, given: &[&str]) -> Option<&str> {
+        if given.is_empty() {
+            return None;
+        }
+        let mut fitting: Vec<(usize, &str)> = Vec::new();
+        for (name, arguments) in
+            self.names.iter().zip(self.arguments).filter(|(name, _)| **name != "run_code")
+        {
+            let ArgumentNames { required, optional } = arguments;
+            let is_known = |key: &&str| required.iter().chain(optional).any(|known| known == key);
+            if given.iter().all(is_known) {
+                // What is missing weighs more than what could be said besides.
+                let missing = required.iter().filter(|name| !given.contains(&name.as_str())).count();
+                let spare = (required.len() + optional.len()).saturating_sub(given.len());
+                fitting.push((missing * 1000 + spare, name));
+            }
+        }
+        let (least, tool) = fitting.iter().copied().min()?;
+        (fitting.iter().filter(|(distance, _)| *distance == least).count() == 1).then_some(tool)
+    }
 }
 
 /// The globals that the messages name; the whole list is in the documentation of `run_code` (CM-9).
@@ -189,8 +224,33 @@ pub(super) fn first_reference(hints: &ToolHints<'_>) -> String {
 mod tests {
     use super::*;
 
-    const HINTS: ToolHints<'static> =
-        ToolHints { names: &["run_code", "read", "write", "exec_command", "get_user", "my-tool"] };
+    const HINTS: ToolHints<'static> = ToolHints {
+        names: &["run_code", "read", "write", "exec_command", "get_user", "my-tool"],
+        arguments: &[],
+    };
+
+    /// CM-32
+    #[test]
+    fn arguments_tell_their_tool() {
+        let named = |required: &[&str], optional: &[&str]| ArgumentNames {
+            required: required.iter().map(|name| (*name).to_owned()).collect(),
+            optional: optional.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let arguments = [
+            named(&["code"], &["file_path"]),
+            named(&["file_path", "content"], &[]),
+            named(&["file_path"], &["limit", "offset"]),
+            named(&["id"], &[]),
+            named(&["id"], &[]),
+        ];
+        let hints = ToolHints { names: &["run_code", "write", "read", "one", "two"], arguments: &arguments };
+        assert_eq!(hints.tool_for(&["file_path"]), Some("read"));
+        assert_eq!(hints.tool_for(&["limit"]), Some("read"));
+        assert_eq!(hints.tool_for(&["content", "file_path"]), Some("write"));
+        assert_eq!(hints.tool_for(&["id"]), None);
+        assert_eq!(hints.tool_for(&["file_path", "colour"]), None);
+        assert_eq!(hints.tool_for(&[]), None);
+    }
 
     /// CM-10
     #[test]

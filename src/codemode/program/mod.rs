@@ -16,8 +16,10 @@ mod emit;
 mod facts;
 mod fence;
 mod hints;
+mod names;
 mod parse;
 mod position;
+mod python;
 mod refuse;
 mod shape;
 mod stack;
@@ -30,7 +32,7 @@ use std::sync::Arc;
 use attempt::{Built, Refusal, attempt};
 use position::Lines;
 
-pub use hints::{ToolHints, explain_missing_global};
+pub use hints::{ArgumentNames, ToolHints, explain_missing_global};
 pub use position::Position;
 
 /// What a text may be at most before it is parsed (M10, M11).
@@ -231,6 +233,36 @@ impl PreparedProgram {
     pub fn frame(&self, position: Position) -> String {
         let text = without_mark(&self.inner.written);
         position::frame(text, &Lines::new(text), position)
+    }
+
+    /// What is wrong with the program when V8 does not compile its script.
+    ///
+    /// `text` is V8's message, `place` the line and column in the script, from 1. A script that is nested more deeply
+    /// than V8's stack allows has no place of its own; it is the place where the program is nested most deeply.
+    pub fn not_compiled(&self, text: &str, place: Option<(u32, u32)>) -> ProgramError {
+        let message = text.strip_prefix("Uncaught ").unwrap_or(text);
+        let (kind, message, position) = if message.contains("Maximum call stack size exceeded") {
+            let message = "the program is nested too deeply here: functions, conditions or operators within each \
+                           other; split it into steps";
+            (ProgramErrorKind::TooDeep, message, Some(self.inner.built.deepest))
+        } else {
+            let position = place.and_then(|(line, column)| self.locate(line, column));
+            (ProgramErrorKind::Syntax, message, position)
+        };
+        let frame = position.map(|position| self.frame(position));
+        ProgramError { kind, message: message.to_owned(), position, frame }
+    }
+
+    /// The place of a name that V8 says does not exist: V8 gives the start of the statement at times.
+    ///
+    /// It is the first place, from `from` on in the same line, where `name` stands as a word of its own and not as a
+    /// member or in a string; `from` itself when there is none.
+    pub fn place_of_name(&self, name: &str, from: Position) -> Position {
+        let rest = self.rest_of_line(from);
+        let Some(at) = names::find(rest, name) else { return from };
+        let before = rest.get(..at).unwrap_or_default().encode_utf16().count();
+        let column = from.column.saturating_add(u32::try_from(before).unwrap_or(u32::MAX));
+        Position { column, ..from }
     }
 
     /// Where the program may wait for ever (CM-24): every `await` of something other than a call of a tool, in the

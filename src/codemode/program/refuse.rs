@@ -5,6 +5,7 @@
 //! one test for texts that parse by accident. `hints` knows the tools.
 
 use super::hints::{Power, ToolHints, first_reference};
+use super::{fence, python};
 use crate::ids::{nearest, tool_reference};
 
 /// Says what a fenced block of another language is.
@@ -28,7 +29,7 @@ pub(super) fn recognise(text: &str, hints: &ToolHints<'_>) -> Option<String> {
     if is_patch(text) {
         return Some(patch(hints));
     }
-    if is_python(text) {
+    if python::is_python(text) {
         return Some(python(hints));
     }
     if is_shell(text) {
@@ -77,19 +78,30 @@ pub(super) fn arguments(text: &str, hints: &ToolHints<'_>) -> Option<String> {
             "this is JSON with the program inside; pass the program's text itself as `code`".to_owned(),
         );
     }
-    let named = ["tool", "name", "tool_name", "recipient_name"]
-        .iter()
-        .filter_map(|key| object.get(*key)?.as_str())
-        .find_map(|name| nearest(name.trim_start_matches("functions."), hints.names.iter().copied()));
-    Some(literal(named, hints))
+    Some(literal(called(&object, hints), &object.keys().map(String::as_str).collect::<Vec<_>>(), hints))
 }
 
-/// The message for an object of constants: somebody's arguments.
-pub(super) fn literal(tool: Option<&str>, hints: &ToolHints<'_>) -> String {
-    let tool = tool.map_or_else(|| first_reference(hints), tool_reference);
-    format!(
-        "these are arguments of a tool, not a program; call the tool with them: `return await {tool}({{...}})`"
-    )
+/// The tool that an object says it is a call of.
+fn called<'a>(object: &serde_json::Map<String, serde_json::Value>, hints: &ToolHints<'a>) -> Option<&'a str> {
+    let first = object.get("tool_uses").and_then(|uses| uses.get(0)?.as_object());
+    ["tool", "name", "tool_name", "recipient_name"]
+        .iter()
+        .filter_map(|key| first.unwrap_or(object).get(*key)?.as_str())
+        .find_map(|name| nearest(name.trim_start_matches("functions."), hints.names.iter().copied()))
+}
+
+/// The message for an object of constants: somebody's arguments, and the tool if it is known.
+pub(super) fn literal(tool: Option<&str>, given: &[&str], hints: &ToolHints<'_>) -> String {
+    let mut visible = hints.names.iter().filter(|name| **name != "run_code");
+    let only = visible.next().filter(|_| visible.next().is_none()).copied();
+    match tool.or_else(|| hints.tool_for(given)).or(only).map(tool_reference) {
+        Some(tool) => format!(
+            "these are arguments of a tool, not a program; call the tool with them: `return await {tool}({{...}})`"
+        ),
+        None => "these are arguments of a tool, not a program; call the tool that they are for with them: \
+                 `return await tools.<name>({...})`"
+            .to_owned(),
+    }
 }
 
 const COMMANDS: [&str; 84] = [
@@ -150,32 +162,6 @@ fn is_assignment(word: &str) -> bool {
     })
 }
 
-fn is_python(text: &str) -> bool {
-    text.starts_with("#!") && text.lines().next().is_some_and(|line| line.contains("python"))
-        || text.lines().map(str::trim).any(python_line)
-}
-
-/// Whether no JavaScript program has such a line.
-fn python_line(line: &str) -> bool {
-    let words: Vec<&str> = line.split_whitespace().take(6).collect();
-    let name = |word: &str| {
-        !word.is_empty()
-            && word.trim_end_matches(',').chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.'))
-    };
-    match words.as_slice() {
-        ["import", module] | ["from", module, "import", ..] => name(module),
-        ["import", module, "as", alias] => name(module) && name(alias),
-        ["import", module, ..] => module.ends_with(',') && name(module) && !line.contains(['{', '"', '\'']),
-        ["def" | "elif", ..] | ["async", "def", ..] => line.ends_with(':') || line.contains("):"),
-        [
-            "class" | "if" | "for" | "while" | "with" | "except" | "try:" | "else:" | "finally:" | "except:",
-            ..,
-        ] => line.ends_with(':'),
-        ["print", text, ..] => text.starts_with(['"', '\'']),
-        _ => false,
-    }
-}
-
 fn is_patch(text: &str) -> bool {
     text.starts_with("*** Begin Patch")
         || text.starts_with("diff --git ")
@@ -185,6 +171,12 @@ fn is_patch(text: &str) -> bool {
 /// Three words in a row at the start, and nowhere a sign of code.
 fn is_prose(text: &str) -> bool {
     let signs = ["=", "{", ";", "=>", "await ", "const ", "return ", "tools.", "console.", "()"];
+    if signs.iter().any(|sign| text.contains(sign)) {
+        return false;
+    }
+    // A heading or an item of a list may be as short as it likes.
+    let first = text.lines().next().unwrap_or_default();
+    let (text, least) = fence::mark(first).map_or((text, 3), |marked| (marked, 1));
     let words = text.split_whitespace().take_while(|word| {
         let word = word.trim_matches(|c: char| c.is_ascii_punctuation());
         !word.is_empty() && word.chars().all(|c| c.is_alphabetic() || matches!(c, '\'' | '’' | '-'))
@@ -194,5 +186,5 @@ fn is_prose(text: &str) -> bool {
         "await", "async",
     ];
     let first = text.split_whitespace().next().unwrap_or_default();
-    words.take(3).count() == 3 && !keywords.contains(&first) && !signs.iter().any(|sign| text.contains(sign))
+    words.take(least).count() == least && !keywords.contains(&first)
 }

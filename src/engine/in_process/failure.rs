@@ -6,8 +6,8 @@
 use serde::Deserialize;
 
 use crate::codemode::bindings::Bindings;
-use crate::codemode::program::{PreparedProgram, ToolHints, explain_missing_global};
-use crate::engine::stack::first_position;
+use crate::codemode::program::{PreparedProgram, ProgramError, ToolHints, explain_missing_global};
+use crate::engine::stack::{first_position, place_text};
 use crate::ids::ToolName;
 use crate::outcome::{RunFailure, RunFailureKind};
 
@@ -35,7 +35,7 @@ pub(super) fn exception(
     description: Option<Description>,
     unhandled: bool,
 ) -> RunFailure {
-    let Some(Description { name, message, stack, tool_call, missing }) = description else {
+    let Some(Description { name, message, mut stack, tool_call, missing }) = description else {
         return RunFailure::new(RunFailureKind::Exception, "the program threw a value that cannot be shown");
     };
     let mut text = match (name.as_str(), &tool_call) {
@@ -44,12 +44,18 @@ pub(super) fn exception(
         (_, None) if message.is_empty() => name,
         (_, None) => format!("{name}: {message}"),
     };
+    let mut position = first_position(&stack);
     if let Some(missing) = missing {
+        if let Some(place) = &mut position {
+            let named = program.place_of_name(&missing, *place);
+            stack = stack.replacen(&place_text(*place), &place_text(named), 1);
+            *place = named;
+        }
         let names: Vec<_> = bindings.names().iter().map(ToolName::as_str).collect();
-        let rest = first_position(&stack).map(|position| program.rest_of_line(position)).unwrap_or_default();
-        // V8 may name the start of the statement instead of the name itself.
-        let follows = rest.split_once(missing.as_str()).map(|(_, follows)| follows).unwrap_or_default();
-        if let Some(hint) = explain_missing_global(&missing, follows, &ToolHints { names: &names }) {
+        let rest = position.map(|position| program.rest_of_line(position)).unwrap_or_default();
+        let follows = rest.strip_prefix(missing.as_str()).unwrap_or_default();
+        let hints = ToolHints { names: &names, ..ToolHints::default() };
+        if let Some(hint) = explain_missing_global(&missing, follows, &hints) {
             text.push_str(". ");
             text.push_str(&hint);
         }
@@ -58,7 +64,6 @@ pub(super) fn exception(
         text =
             format!("a promise was rejected and nobody handled it (write `await` before the call): {text}");
     }
-    let position = first_position(&stack);
     RunFailure {
         kind: RunFailureKind::Exception,
         message: text,
@@ -76,16 +81,15 @@ pub(super) fn syntax(
     line: Option<usize>,
     column: Option<usize>,
 ) -> RunFailure {
-    let script_place = line
-        .zip(column)
-        .and_then(|(line, column)| Some((u32::try_from(line).ok()?, u32::try_from(column).ok()?)));
-    let position = script_place.and_then(|(line, column)| program.locate(line, column));
+    let place = line.zip(column);
+    let place = place.and_then(|(line, column)| Some((line.try_into().ok()?, column.try_into().ok()?)));
+    let ProgramError { message, position, frame, .. } = program.not_compiled(text, place);
     RunFailure {
         kind: RunFailureKind::Syntax,
-        message: text.strip_prefix("Uncaught ").unwrap_or(text).to_owned(),
+        message,
         line: position.map(|position| position.line),
         column: position.map(|position| position.column),
-        frame: position.map(|position| program.frame(position)),
+        frame,
         stack: None,
     }
 }

@@ -102,7 +102,8 @@ impl FreshIsolate {
                 let text =
                     message.map(|message| message.get(scope).to_rust_string_lossy(scope)).unwrap_or_default();
                 let line = message.and_then(|message| message.get_line_number(scope));
-                let column = message.map(|message| message.get_start_column() + 1);
+                // Without a place the column is the largest number there is.
+                let column = message.map(|message| message.get_start_column().saturating_add(1));
                 return Err(failure::syntax(&program, &text, line, column));
             }
         };
@@ -110,7 +111,14 @@ impl FreshIsolate {
         let promise = match promise {
             Some(Ok(promise)) => v8::Global::new(scope, promise),
             Some(Err(_)) => return Err(host_bug("a prepared program gave no promise")),
-            None => return Ok((Turn::Terminated, None)),
+            None if scope.has_terminated() => return Ok((Turn::Terminated, None)),
+            None => {
+                // V8 compiles the body of the function only now, and can run out of stack there.
+                let message = scope.message();
+                let text =
+                    message.map(|message| message.get(scope).to_rust_string_lossy(scope)).unwrap_or_default();
+                return Err(failure::syntax(&program, &text, None, None));
+            }
         };
         scope.perform_microtask_checkpoint();
         let turn = if scope.has_terminated() || scope.is_execution_terminating() {

@@ -18,8 +18,11 @@ use super::position::is_line_end;
 
 /// Operators, keywords and calls in a row, over all open brackets.
 pub(super) const MAX_CHAIN: usize = 4096;
-/// `<` signs without their `>` in one expression: each makes the parser look ahead.
-const MAX_ANGLES: usize = 64;
+/// `<` signs without their `>` that may all be open as type arguments: each makes the parser read ahead.
+const MAX_ANGLES: usize = 1024;
+/// Text size times those; 64 are always allowed.
+const MAX_AHEAD_BYTES: usize = 64 << 20;
+const FREE_ANGLES: usize = 64;
 /// Text size times two to the power of the tries in each other.
 const MAX_RETRIED_BYTES: usize = 16 << 20;
 
@@ -30,6 +33,8 @@ pub(super) struct Depth {
     pub(super) brackets: usize,
     /// Links of the longest chain over all open brackets.
     pub(super) chain: usize,
+    /// Where the longest chain ends.
+    pub(super) chain_at: usize,
     /// Whether every character was understood as the parser will.
     pub(super) exact: bool,
     /// Where that ceased.
@@ -76,7 +81,12 @@ struct Level {
     expression: usize,
     closed: usize,
     deepest: usize,
+    /// `<` that may be the beginning of type arguments which are still open.
     angles: usize,
+    /// One of them may begin type parameters of their own, which have defaults.
+    angle_prefix: bool,
+    /// A conditional type may be open: `?` and `:` are part of it.
+    extends: bool,
     tries: usize,
     question: bool,
     return_type: bool,
@@ -98,7 +108,14 @@ impl Level {
     fn end_statement(&mut self) {
         self.end_expression();
         self.statement = 0;
-        self.angles = 0;
+        self.end_angles(0);
+        self.extends = false;
+    }
+
+    /// What was read is no part of a type: the parser has given up on all type arguments but the outer ones.
+    fn end_angles(&mut self, left: usize) {
+        self.angles = self.angles.min(left);
+        self.angle_prefix &= left > 0;
     }
 }
 
@@ -204,13 +221,17 @@ impl Scan<'_> {
         let links = level.outer + level.links();
         let tries = level.outer_tries + level.tries;
         let angles = level.angles;
-        self.depth.chain = self.depth.chain.max(links);
+        if links > self.depth.chain {
+            self.depth.chain = links;
+            self.depth.chain_at = at.saturating_sub(1);
+        }
         let too_deep = |what, limit| Err(Stop::TooMuch { offset: at.saturating_sub(1), what, limit });
         if links > MAX_CHAIN {
             return too_deep("operators in a row", MAX_CHAIN);
         }
-        if angles > MAX_ANGLES {
-            return too_deep("`<` in one expression", MAX_ANGLES);
+        let most = (MAX_AHEAD_BYTES / length.max(1)).clamp(FREE_ANGLES, MAX_ANGLES);
+        if angles > most {
+            return too_deep("`<` in one list", most);
         }
         if tries > 2
             && length.checked_shl(u32::try_from(tries).unwrap_or(99)).is_none_or(|n| n > MAX_RETRIED_BYTES)
@@ -290,6 +311,7 @@ impl Scan<'_> {
         level.statement += usize::from(word.is_statement());
         level.expression += usize::from(word.is_prefix() || follows_word);
         level.tries += usize::from(infers);
+        level.extends |= word == Word::Extends;
         // `for await (` is a head as well.
         self.control_word = word.is_control() || (word == Word::Await && self.control_word);
         self.last_words = [self.last_words[1], word];

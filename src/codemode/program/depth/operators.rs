@@ -41,7 +41,11 @@ impl Scan<'_> {
         let before = self.before;
         let certain = self.certain_operand();
         self.settle(None, false);
-        self.level().expression += 1;
+        let level = self.level();
+        level.expression += 1;
+        if let Some(left) = self.angles_left(byte) {
+            self.level().end_angles(left);
+        }
         let (length, after) = match (byte, self.peek(1), self.peek(2)) {
             (b'=', b'>', _) => {
                 let level = self.level();
@@ -74,6 +78,27 @@ impl Scan<'_> {
         Ok(())
     }
 
+    /// How many open type arguments the operator that stands here leaves open; `None` when it is one of types, too.
+    fn angles_left(&mut self, byte: u8) -> Option<usize> {
+        let (next, third) = (self.peek(1), self.peek(2));
+        let level = self.level();
+        match (byte, next) {
+            (b'&', b'&')
+            | (b'|', b'|')
+            | (b'=' | b'!', b'=')
+            | (b'+' | b'*' | b'%' | b'^', _)
+            | (b'-' | b'&' | b'|', b'=')
+            | (b'-', b'-')
+            | (b'?', b'?') => Some(0),
+            (b'?', b'.') if !third.is_ascii_digit() => Some(0),
+            // Only a conditional type has these outside of brackets.
+            (b'?' | b':', _) if !level.extends => Some(0),
+            // A default is part of type parameters, never of the arguments in them.
+            (b'=', next) if next != b'>' && !level.angle_prefix => Some(1),
+            _ => None,
+        }
+    }
+
     fn is_html_comment(&self) -> bool {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         rest.starts_with(b"<!--") || (self.new_line && rest.starts_with(b"-->"))
@@ -92,6 +117,7 @@ impl Scan<'_> {
         let level = self.level();
         level.expression += 1;
         level.angles += 1;
+        level.angle_prefix |= prefix;
         level.tries += usize::from(prefix);
         self.at += 1;
         self.before = Before::Operator;

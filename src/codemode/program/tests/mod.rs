@@ -10,7 +10,8 @@ mod shapes;
 
 use super::{PreparedProgram, ProgramError, ProgramLimits, ToolHints, prepare};
 
-const HINTS: ToolHints<'static> = ToolHints { names: &["read", "write", "exec_command", "my-tool"] };
+const HINTS: ToolHints<'static> =
+    ToolHints { names: &["read", "write", "exec_command", "my-tool"], arguments: &[] };
 
 fn program(source: &str) -> PreparedProgram {
     match prepare(source, &ProgramLimits::default(), &HINTS) {
