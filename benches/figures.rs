@@ -85,7 +85,7 @@ async fn figures() {
     println!("{:<58} {:>10} {:>10}", "figure", "p50", "p99");
 
     let limits = ProgramLimits::default();
-    let hints = ToolHints { names: &["noop", "echo"] };
+    let hints = ToolHints { names: &["noop", "echo"], ..ToolHints::default() };
     for (name, text) in [
         ("one line", "console.log(1)".to_owned()),
         ("50 lines", "print((await tools.noop({n: 1})) as number);\n".repeat(50)),

@@ -115,7 +115,7 @@ mod tests {
         let clock = ManualClock::new();
         let host = host(&clock);
         let (ledger, store) = Ledger::in_memory("s".into(), Arc::new(clock));
-        let session = host.session(SessionOptions::new("s").scope("agent").ledger(ledger));
+        let session = host.session(SessionOptions::new("s").scope("agent").ledger(ledger)).unwrap();
         let calls = ["b", "a"].map(|id| StepCall::new(id, "echo", json!({"id": id})));
         let outcome = session.execute_step(calls.to_vec()).await.unwrap();
         let values: Vec<_> = outcome
@@ -132,7 +132,7 @@ mod tests {
     async fn a_host_waits_for_cancelled_steps_and_calls_no_longer_than_it_said() {
         let clock = ManualClock::new();
         let host = host(&clock);
-        let session = host.session(SessionOptions::new("s").scope("agent"));
+        let session = host.session(SessionOptions::new("s").scope("agent")).unwrap();
         let cancel = CancellationToken::new();
         let options = StepOptions { cancel: Some(cancel.clone()), ..StepOptions::default() };
         let stepping = {
