@@ -52,8 +52,8 @@ fn without_outcome(calls: &[SubCallReport], finished: bool) -> Option<String> {
         return Some(format!("the program had no outcome yet of {count} when the run ended: {named}{more}"));
     }
     Some(format!(
-        "{count} {were} not awaited when the program ended: {named}{more}. Write `await` before the call, or await {them} with \
-         Promise.all"
+        "{count} {were} not awaited when the program ended: {named}{more}. Write `await` before the call, or await \
+         {them} with Promise.all"
     ))
 }
 

@@ -49,8 +49,8 @@ impl ToolHints<'_> {
 }
 
 /// The globals that the messages name; the whole list is in the documentation of `run_code` (CM-9).
-pub(super) const GLOBALS: &str = "`tools`, `console`, `print`, `URL`, `crypto`, `TextEncoder`, \
-                                  `structuredClone`, `setTimeout` and the ECMAScript standard library";
+pub(super) const GLOBALS: &str = "`tools`, `console`, `print`, `state`, `URL`, `crypto`, \
+                                  `TextEncoder`, `structuredClone`, `setTimeout` and the ECMAScript standard library";
 
 /// A kind of power that programs of other systems take from modules and globals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
