@@ -66,7 +66,7 @@ await Promise.all((await filesBelow(".")).map(async (path) => {
     await addFile(path);
   } catch (error) {
     if (!(error instanceof ToolCallError)) throw error;
-    failed.push(`${path}: ${error.message}`);
+    failed.push(error.message);
   }
 }));
 
@@ -79,7 +79,7 @@ for (const { folder, todo, fixme, files } of rows.slice(0, 25)) {
   console.log(`${line(todo, fixme, files)}  ${folder}`);
 }
 if (rows.length > 25) console.log(`and ${rows.length - 25} more folders`);
-if (failed.length > 0) console.log(`${failed.length} files could not be searched, for example ${failed.sort()[0]}`);
+if (failed.length > 0) console.log(`not counted: ${failed.length}, for example: ${failed.sort()[0]}`);
 
 const sum = (key: keyof Count) => rows.reduce((all, row) => all + row[key], 0);
 return { todo: sum("todo"), fixme: sum("fixme"), files: sum("files"), folders: rows.length };

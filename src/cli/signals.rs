@@ -82,13 +82,12 @@ pub(super) fn exit_code(signal: i32) -> u8 {
 }
 
 async fn received(signal: Option<&mut Signal>) {
-    match signal {
-        Some(signal) => {
-            if signal.recv().await.is_none() {
-                std::future::pending().await
-            }
-        }
-        None => std::future::pending().await,
+    let received = match signal {
+        Some(signal) => signal.recv().await,
+        None => None,
+    };
+    if received.is_none() {
+        std::future::pending::<()>().await;
     }
 }
 

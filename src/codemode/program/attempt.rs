@@ -5,12 +5,11 @@
 //! name. It must never let a panic of the parser out. `prepare` decides what to attempt and words the
 //! errors.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use swc_ecma_ast::{
     BinaryOp, Decl, Expr, Lit, MemberProp, Module, ModuleItem, Prop, PropName, PropOrSpread, Stmt, UnaryOp,
 };
 
+use super::contain::contained;
 use super::depth::{Stop, measure};
 use super::edits::{Edits, Undo};
 use super::emit::{Map, emit};
@@ -63,10 +62,10 @@ pub(super) fn attempt(text: &str, max_nesting: usize, hints: &ToolHints<'_>) -> 
             "HTML-like comments are not part of the language; write `//`, or put spaces between the operators".to_owned(),
         ),
     })?;
-    let work = || catch_unwind(AssertUnwindSafe(|| read(text, hints)));
+    let work = || contained(|| read(text, hints));
     match stack::with_room(depth, text.len(), work) {
-        Some(Ok(read)) => read.map(|built| Built { deepest: place(depth.chain_at), ..built }),
-        Some(Err(_)) => Err(Refusal::Syntax(
+        Some(Some(read)) => read.map(|built| Built { deepest: place(depth.chain_at), ..built }),
+        Some(None) => Err(Refusal::Syntax(
             place(0),
             "the program cannot be parsed; look for a missing `,` or closing bracket".to_owned(),
         )),
@@ -148,7 +147,12 @@ fn parse_named(text: &str, start: usize) -> Option<(Source, Module)> {
 
 fn finish(source: &Source, module: &Module, hints: &ToolHints<'_>) -> Result<Built, Refusal> {
     let facts = gather(module);
-    accident(module, &facts, hints)?;
+    accident(source, module, &facts, hints)?;
+    if let Some(offset) = facts.bad_target {
+        let message =
+            "The left-hand side of an assignment expression must be a variable or a property access.";
+        return Err(Refusal::Syntax(source.position(offset), message.to_owned()));
+    }
     let shaped = plan(&source.text, module, &facts, source.undo.is_some(), hints);
     let shaped = shaped.map_err(|fault| Refusal::Import(source.position(fault.offset), fault.message))?;
     let (body, undo) = shaped.edits.apply(&source.text);
@@ -249,12 +253,16 @@ fn is_constant(expression: &Expr) -> bool {
 }
 
 /// Texts that parse and yet are no program.
-fn accident(module: &Module, facts: &Facts, hints: &ToolHints<'_>) -> Result<(), Refusal> {
+fn accident(source: &Source, module: &Module, facts: &Facts, hints: &ToolHints<'_>) -> Result<(), Refusal> {
     if module.body.is_empty() {
         return Err(Refusal::NotAProgram(refuse::empty(hints)));
     }
     if facts.fence {
         return Err(Refusal::Fence);
+    }
+    if let Some(offset) = facts.stray_hash {
+        let message = "`#` is neither a comment nor a heading here; a comment begins with `//`".to_owned();
+        return Err(Refusal::Syntax(source.position(offset), message));
     }
     let commands = module.body.iter().all(|item| match item {
         ModuleItem::Stmt(Stmt::Expr(statement)) => command(&statement.expr)

@@ -15,6 +15,7 @@ pub(super) fn bare(mut expression: &Expr) -> &Expr {
             Expr::TsNonNull(inner) => &inner.expr,
             Expr::TsConstAssertion(inner) => &inner.expr,
             Expr::TsTypeAssertion(inner) => &inner.expr,
+            Expr::TsInstantiation(inner) => &inner.expr,
             other => return other,
         };
     }

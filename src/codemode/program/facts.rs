@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 
 use swc_common::Spanned;
 use swc_ecma_ast::{
-    ArrowExpr, AutoAccessor, AwaitExpr, BindingIdent, Callee, Constructor, Decorator, Expr, FnDecl, Function,
-    GetterProp, Ident, JSXElement, JSXFragment, MetaPropExpr, MetaPropKind, Module, ReturnStmt, SetterProp,
-    StaticBlock, TaggedTpl, TsImportType,
+    ArrowExpr, AutoAccessor, AwaitExpr, BinExpr, BinaryOp, BindingIdent, Callee, Constructor, Decorator,
+    Expr, FnDecl, Function, GetterProp, Ident, JSXElement, JSXFragment, MetaPropExpr, MetaPropKind, Module,
+    ReturnStmt, SetterProp, SimpleAssignTarget, StaticBlock, TaggedTpl, TsImportType,
 };
 use swc_ecma_visit::{Visit, VisitWith};
 
+use super::calls::bare;
 use super::parse::offset;
 
 /// The answers; offsets are the first in the text.
@@ -25,6 +26,10 @@ pub(super) struct Facts {
     /// A template is the tag of a template: nothing but Markdown fences looks so.
     pub(super) fence: bool,
     pub(super) jsx: Option<usize>,
+    /// `#` and a name, and not before `in`: the parser lets it pass.
+    pub(super) stray_hash: Option<usize>,
+    /// Something other than a variable or a property, with a type around it, is assigned to.
+    pub(super) bad_target: Option<usize>,
     /// Every `await` of something that is not simply a call of a tool, up to [`MAX_WAITS`].
     pub(super) waits: Vec<Wait>,
     /// Names in use; declaring a name is no use, nor is what a declared function says of itself.
@@ -175,6 +180,39 @@ impl Visit for Walk {
         if !is_tool_call(&node.arg) && self.facts.waits.len() < MAX_WAITS {
             let bare = matches!(&*node.arg, Expr::New(made) if is_named(&made.callee, "Promise"));
             self.facts.waits.push(Wait { offset: offset(node.span.lo), bare });
+        }
+        node.visit_children_with(self);
+    }
+
+    fn visit_simple_assign_target(&mut self, node: &SimpleAssignTarget) {
+        let typed = match node {
+            SimpleAssignTarget::TsAs(inner) => Some(&inner.expr),
+            SimpleAssignTarget::TsNonNull(inner) => Some(&inner.expr),
+            SimpleAssignTarget::TsTypeAssertion(inner) => Some(&inner.expr),
+            SimpleAssignTarget::TsInstantiation(inner) => Some(&inner.expr),
+            SimpleAssignTarget::TsSatisfies(inner) => Some(&inner.expr),
+            _ => None,
+        };
+        // The emission of types panics over others.
+        let good =
+            |expression: &Expr| matches!(expression, Expr::Ident(_) | Expr::Member(_) | Expr::SuperProp(_));
+        if let Some(expression) = typed.filter(|expression| !good(bare(expression))) {
+            self.facts.bad_target.get_or_insert(offset(expression.span_lo()));
+        }
+        node.visit_children_with(self);
+    }
+
+    fn visit_bin_expr(&mut self, node: &BinExpr) {
+        if node.op != BinaryOp::In || !matches!(*node.left, Expr::PrivateName(_)) {
+            node.left.visit_with(self);
+        }
+        node.right.visit_with(self);
+    }
+
+    /// Members have their private names elsewhere.
+    fn visit_expr(&mut self, node: &Expr) {
+        if let Expr::PrivateName(name) = node {
+            self.facts.stray_hash.get_or_insert(offset(name.span.lo));
         }
         node.visit_children_with(self);
     }

@@ -10,6 +10,7 @@
 
 mod attempt;
 mod calls;
+mod contain;
 mod depth;
 mod edits;
 mod emit;

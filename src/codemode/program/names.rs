@@ -100,7 +100,7 @@ mod tests {
             ("x ? foo : 1", "foo", Some(4)),
             ("f(...foo)", "foo", Some(5)),
             ("a // foo", "foo", None),
-            ("\"é\\\"foo\", größe", "größe", Some(12)),
+            ("\"é\\\"foo\", größe", "größe", Some(11)),
             ("a?.foo", "foo", None),
             ("", "foo", None),
             ("a", "", None),

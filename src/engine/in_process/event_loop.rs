@@ -36,9 +36,11 @@ pub(super) async fn run(
     cancel: &CancellationToken,
     begun: impl FnOnce(),
 ) -> Result<Option<Value>, RunFailure> {
-    if cancel.is_cancelled() {
+    let over = isolate.state().is_some_and(|state| state.meter.wall_left().is_zero());
+    let ended = if cancel.is_cancelled() { Some(Trip::Abort) } else { over.then_some(Trip::Wall) };
+    if let Some(trip) = ended {
         begun();
-        return Err(ended_by(isolate, Trip::Abort));
+        return Err(ended_by(isolate, trip));
     }
     let started = isolate.start();
     begun();

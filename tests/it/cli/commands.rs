@@ -232,14 +232,14 @@ fn arguments_that_are_not_json_are_a_usage_error() {
     exit: 2
     stdout:
     stderr:
-    error: the arguments are ambiguous: /deep/0/a~1b is given twice; leave one out at line 1 column 52
+    error: the arguments are ambiguous: /deep/0/a~1b is given twice; leave one out at line 1 column 51
     ");
     let twice = "{\"pattern\": \"x\",\n \"p\\u0061ttern\": \"y\"}";
     insta::assert_snapshot!(folder.isolane_reading(&["call", "grep", "-"], twice), @r"
     exit: 2
     stdout:
     stderr:
-    error: the arguments are ambiguous: /pattern is given twice; leave one out at line 2 column 16
+    error: the arguments are ambiguous: /pattern is given twice; leave one out at line 2 column 15
     ");
     let large = format!("\"{}\"", "x".repeat(1024 * 1024));
     insta::assert_snapshot!(folder.isolane_reading(&["call", "read", "-"], large), @r"

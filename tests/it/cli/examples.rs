@@ -152,7 +152,20 @@ fn a_file_that_cannot_be_counted_is_named() {
     folder.file("small.txt", "TODO\n");
     std::fs::File::create(folder.path().join("sparse")).unwrap().set_len(5 << 30).unwrap();
     let ended = folder.isolane(&["run", &example("count-markers.ts")]);
-    insta::assert_snapshot!(ended, @"");
+    insta::assert_snapshot!(ended, @r#"
+    exit: 0
+    stdout:
+       TODO  FIXME  files  folder
+          1      0      1  .
+    not counted: 1, for example: `sparse` is too large: 5368709120 bytes, at most 10485760 are allowed
+    {
+      "todo": 1,
+      "fixme": 0,
+      "files": 1,
+      "folders": 1
+    }
+    stderr:
+    "#);
 }
 
 /// I-3, B-4

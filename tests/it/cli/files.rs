@@ -76,7 +76,27 @@ fn what_is_denied_is_named_or_counted() {
         denied.call("edit", r#"{"file_path": "sealed/c.txt", "old_string": "found", "new_string": "lost"}"#),
     ]
     .map(|ended| ended.stdout + &ended.stderr);
-    insta::assert_snapshot!(said.join(""), @"");
+    insta::assert_snapshot!(said.join(""), @r"
+    TOOL_FAILED: permission denied: `secret.txt`
+    TOOL_FAILED: permission denied: `closed/b.txt`
+    TOOL_FAILED: permission denied: `closed`
+    a.txt
+    closed/
+    sealed/
+    sealed/c.txt
+    secret.txt
+    (1 directory could not be read)
+    a.txt
+    sealed/c.txt
+    secret.txt
+    (1 directory could not be read)
+    a.txt:1: found
+    sealed/c.txt:1: found
+    (not searched: 2 unreadable)
+    TOOL_FAILED: permission denied: `sealed/new.txt`
+    TOOL_FAILED: permission denied: `sealed/deep/new.txt`
+    TOOL_FAILED: permission denied: `sealed/c.txt`
+    ");
     assert_eq!(denied.folder.text("tree/sealed/c.txt"), "found\n");
 }
 

@@ -173,7 +173,7 @@ fn push_skipped(lines: &mut Lines, skipped: GrepSkipped) {
         .map(|(count, reason)| format!("{count} {reason}"))
         .collect();
     if !reasons.is_empty() {
-        lines.push(format_args!("(files not searched: {})", reasons.join(", ")));
+        lines.push(format_args!("(not searched: {})", reasons.join(", ")));
     }
 }
 

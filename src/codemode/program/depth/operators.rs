@@ -113,13 +113,15 @@ impl Scan<'_> {
 
     fn less_than(&mut self) {
         let prefix = !self.certain_operand();
+        // A shift, or type arguments of which the first is a generic function; nothing is tried twice.
+        let double = !prefix && self.peek(1) == b'<';
         self.settle(None, false);
         let level = self.level();
-        level.expression += 1;
-        level.angles += 1;
-        level.angle_prefix |= prefix;
+        level.expression += 1 + usize::from(double);
+        level.angles += 1 + usize::from(double);
+        level.angle_prefix |= prefix || double;
         level.tries += usize::from(prefix);
-        self.at += 1;
+        self.at += 1 + usize::from(double);
         self.before = Before::Operator;
     }
 

@@ -5,7 +5,8 @@ use swc_ecma_ast::{Decl, Expr, Module, Pat, Stmt, TsType};
 use swc_ecma_visit::{Visit, VisitWith};
 
 use super::super::parse::parse;
-use super::{Depth, MAX_CHAIN, Stop, measure};
+use super::super::stack::with_room;
+use super::{Depth, FREE_ANGLES, MAX_ANGLES, MAX_CHAIN, Stop, measure};
 
 fn depth(text: &str) -> Depth {
     measure(text, 256).unwrap_or_else(|error| panic!("{text}: {error:?}"))
@@ -97,7 +98,33 @@ fn chains_are_limited() {
     assert!(measure("while (n --> 0) '<!--'", 256).is_ok());
 }
 
-const UNITS: [&str; 75] = [
+/// M10
+#[test]
+fn comparisons_are_not_nested() {
+    for text in [
+        format!("if ({}) f()", ["a < 1"; 500].join(" && ")),
+        format!("x = {}0", "a < 1 ? 2 : ".repeat(500)),
+        format!("x = [{}]", "a < 1, ".repeat(500)),
+        format!("f({})", ["a.b < c[0] || d"; 500].join(", ")),
+        format!("x = {{{}}}", "a: b < 1, ".repeat(500)),
+        format!("const {}", (0..500).map(|n| format!("a{n} = b < {n}")).collect::<Vec<_>>().join(", ")),
+        "x = a < b;\n".repeat(500),
+        format!("x = {}1", "a < b == c + ".repeat(500)),
+        format!("x = {}1", "a << b | ".repeat(500)),
+    ] {
+        let found = depth(&text);
+        assert!(found.exact);
+        let parsed = with_room(found, text.len(), || parse(&text).is_ok());
+        assert_eq!(parsed, Some(true), "{}", &text[..30]);
+    }
+    // These are: each `<` may begin the arguments of the one before.
+    let text = format!("x = {}1", "a<".repeat(MAX_ANGLES + 1));
+    assert!(matches!(measure(&text, 256), Err(Stop::TooMuch { what: "`<` in one list", .. })));
+    let text = format!("x = {}1 /*{}*/", "a<".repeat(FREE_ANGLES + 1), "*".repeat(1 << 20));
+    assert!(matches!(measure(&text, 256), Err(Stop::TooMuch { limit: FREE_ANGLES, .. })));
+}
+
+const UNITS: [&str; 82] = [
     "a",
     "b ",
     "1",
@@ -173,6 +200,13 @@ const UNITS: [&str; 75] = [
     "{a:",
     "from ",
     "\n\n",
+    "a<",
+    "a<b,",
+    "&&a<",
+    "?a<b:",
+    "=a<",
+    "<T=",
+    " extends a<",
 ];
 
 proptest! {

@@ -1,7 +1,7 @@
 //! From a place of the script back to the text as written.
 
 use super::{program, refused};
-use crate::codemode::program::{Position, PreparedProgram};
+use crate::codemode::program::{Position, PreparedProgram, ProgramErrorKind};
 
 /// Where `needle` stands in the script is where it stands in the text.
 fn same_place(program: &PreparedProgram, needle: &str) {
@@ -92,4 +92,33 @@ fn errors_stand_where_they_are_in_the_whole_text() {
     assert_eq!(error.frame.as_deref(), Some("   5 | const b = a +;\n     |              ^"));
     let error = refused("\u{feff}let 😀 = 1");
     assert_eq!(error.position.map(|position| position.line), Some(1));
+}
+
+/// CM-23
+#[test]
+fn a_missing_name_is_shown_where_it_stands() {
+    let program = program("const 文a = 'foo', b = a.foo + foo + 1;\nfoo()");
+    let place = |line, column| Position { line, column };
+    assert_eq!(program.place_of_name("foo", place(1, 1)), place(1, 31));
+    assert_eq!(program.place_of_name("foo", place(1, 32)), place(1, 32));
+    assert_eq!(program.place_of_name("bar", place(1, 7)), place(1, 7));
+    assert_eq!(program.place_of_name("foo", place(2, 1)), place(2, 1));
+    assert_eq!(program.place_of_name("foo", place(9, 1)), place(9, 1));
+}
+
+/// CM-7, M10
+#[test]
+fn what_v8_has_no_stack_for_is_shown_where_it_is_deepest() {
+    let program = program(&format!("const a = 1;\nconst f = {}1;\nf", "()=>".repeat(30)));
+    let error =
+        program.not_compiled("Uncaught RangeError: Maximum call stack size exceeded", Some((0, u32::MAX)));
+    assert_eq!(error.kind, ProgramErrorKind::TooDeep);
+    assert!(error.message.starts_with("the program is nested too deeply here"));
+    assert_eq!(error.position, Some(Position { line: 2, column: 127 }));
+    assert!(error.frame.unwrap().starts_with("   2 | "));
+    let error = program.not_compiled("Uncaught SyntaxError: no", Some((3, 1)));
+    assert_eq!(
+        (error.message.as_str(), error.position),
+        ("SyntaxError: no", Some(Position { line: 3, column: 1 }))
+    );
 }

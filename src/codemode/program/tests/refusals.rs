@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::{HINTS, program, refused};
 use crate::codemode::program::ProgramErrorKind::{Import, NotAProgram, Syntax, TooDeep, TooLarge};
-use crate::codemode::program::{ProgramLimits, ToolHints, prepare};
+use crate::codemode::program::{ArgumentNames, ProgramLimits, ToolHints, prepare};
 
 /// CM-7
 #[test]
@@ -68,6 +68,13 @@ fn texts_that_are_no_program_are_recognised() {
         "{}",
         "```json\n{\"a\": 1}\n```",
         "I will now read the file and tell you what is in it.",
+        "# Plan\nRead the file, then sum it.",
+        "1. Read the file\n2. Sum it",
+        "```md\n# Plan\n```",
+        "with open(\"a.txt\") as f:\n    data = f.read()",
+        "name = \"x\"\nprint(f\"hello {name}\")",
+        "for x in range(3): print(x)",
+        "xs = [x for x in range(3)]",
         "",
         "  \n",
         "// only a comment",
@@ -92,6 +99,31 @@ fn no_tool_is_invented() {
         error.message,
         "this is a shell command; programs are TypeScript, and no visible tool runs commands"
     );
+}
+
+/// CM-32
+#[test]
+fn arguments_name_the_tool_that_they_fit() {
+    let arguments =
+        [&["file_path", "content"][..], &["file_path"], &["command"]].map(|required| ArgumentNames {
+            required: required.iter().map(|name| (*name).to_owned()).collect(),
+            optional: Vec::new(),
+        });
+    let hints = ToolHints { names: &["write", "read", "exec_command"], arguments: &arguments };
+    for (text, tool) in [
+        ("{\"file_path\": \"a.txt\"}", "tools.read"),
+        ("{ command: 'ls' }", "tools.exec_command"),
+        ("```json\n{\"content\": \"x\", \"file_path\": \"a.txt\"}\n```", "tools.write"),
+        ("{\"tool_uses\": [{\"recipient_name\": \"functions.read\", \"parameters\": {}}]}", "tools.read"),
+        ("{\"colour\": 1}", "tools.<name>"),
+        ("{}", "tools.<name>"),
+    ] {
+        let error = prepare(text, &ProgramLimits::default(), &hints).unwrap_err();
+        assert!(error.message.ends_with(&format!("`return await {tool}({{...}})`")), "{text}: {error}");
+    }
+    let error =
+        prepare("{\"a\": 1}", &ProgramLimits::default(), &ToolHints { names: &["my-tool"], arguments: &[] });
+    assert!(error.unwrap_err().message.contains("tools[\"my-tool\"]"));
 }
 
 /// CM-32
@@ -147,6 +179,34 @@ fn broken_programs_are_not_taken_for_something_else() {
     }
 }
 
+/// CM-7, CM-23
+#[test]
+fn what_the_parser_panics_over_is_a_syntax_error() {
+    // All but the last only in builds with assertions.
+    for text in [
+        "a ? (b, ca: d => e",
+        "enum A { B implements \nreturn A.case a:",
+        "a!.b! = c as D satisfies import(",
+        "import a = void equire('b')",
+        "enum A {[ B }\nre<T>turnnew  A1n.B",
+        "function f(th c as: A, ...b: C[]): assert// c\n b is D {}",
+        "a = <T>(y) => <T>await w = <T>v",
+    ] {
+        let error = refused(text);
+        assert_eq!(error.kind, Syntax, "{text}: {error}");
+        assert!(error.position.is_some() && error.frame.is_some(), "{text}");
+    }
+    let error = refused("let a = 1;\na = <T>(y) => <T>await w = <T>v");
+    assert_eq!(
+        error.message,
+        "The left-hand side of an assignment expression must be a variable or a property access."
+    );
+    assert_eq!(error.position.map(|place| (place.line, place.column)), Some((2, 18)));
+    for text in ["(a as T) = 1", "(<T>a.b) = 1", "(a!) = 1", "[a!, (b as T)] = c", "((a as T) as U) += 1"] {
+        program(text);
+    }
+}
+
 /// CM-32
 #[test]
 fn an_example_in_a_comment_of_a_broken_program_does_not_run() {
@@ -166,6 +226,8 @@ fn what_is_not_part_of_the_language_is_a_syntax_error() {
         "return new.target",
         "function f() { await 1 }",
         "break",
+        "x = # y",
+        "class A { #a; b = #a }",
         "class A { static { return 1 } }",
     ] {
         assert_eq!(refused(text).kind, Syntax, "{text}");

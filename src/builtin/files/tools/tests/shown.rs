@@ -57,12 +57,12 @@ async fn grep_shows_path_line_and_text() {
     a.txt:2: two
     b/c.txt:1: two
     b/c.txt:2: two
-    (files not searched: 1 binary)
+    (not searched: 1 binary)
     ");
     insta::assert_snapshot!(bench.text("grep", json!({"pattern": "tw", "mode": "count"})).await, @r"
     a.txt: 1
     b/c.txt: 2
-    (files not searched: 1 binary)
+    (not searched: 1 binary)
     ");
     insta::assert_snapshot!(bench.text("grep", json!({"pattern": "tw", "limit": 1, "path": "b"})).await, @r"
     b/c.txt:1: two
