@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn every_limit_is_on_by_default() {
         let limits = serde_json::to_string(&RunLimits::default()).unwrap();
-        insta::assert_snapshot!(limits, @r#"{"busy":{"secs":10,"nanos":0},"wall":{"secs":300,"nanos":0},"heap_bytes":134217728,"array_buffer_bytes":67108864,"output_bytes":1048576,"program_bytes":1048576,"sub_calls":10000,"pending_timers":1000,"argument_bytes":1048576,"state_bytes":1048576,"max_parallel_sub_calls":10}"#);
+        insta::assert_snapshot!(limits, @r#"{"busy":{"secs":10,"nanos":0},"wall":{"secs":300,"nanos":0},"heap_bytes":134217728,"array_buffer_bytes":67108864,"output_bytes":1048576,"program_bytes":1048576,"sub_calls":10000,"pending_timers":1000,"argument_bytes":1048576,"state_bytes":1048576,"max_parallel_sub_calls":10,"forwarded_blocks":8}"#);
         assert_eq!(CallLimits::default().argument_bytes, 1 << 20);
     }
 }

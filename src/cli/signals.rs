@@ -1,8 +1,8 @@
 //! Being told to stop.
 //!
 //! Owns what SIGHUP, SIGINT and SIGTERM mean: the first one cancels what runs, which then ends in order, with its
-//! events written; the next one ends the process at once. A signal that was ignored when the process started, as
-//! under `nohup`, stays ignored. It never waits for anything.
+//! events written; the next one ends the process at once. A SIGHUP that was ignored when the process started, as under
+//! `nohup`, stays ignored. It never waits for anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -46,25 +46,22 @@ impl Stopped {
 
 /// Listens from here on: the first signal cancels `run`.
 pub(super) fn cancels(run: CancellationToken) -> anyhow::Result<Stopped> {
-    let ignored = ignored();
-    let listen = |kind: SignalKind| {
-        let is_ignored = is_among(ignored, kind.as_raw_value());
-        (!is_ignored).then(|| signal(kind)).transpose().context("cannot listen for signals")
-    };
-    let mut hangup = listen(SignalKind::hangup())?;
+    let listen = |kind| signal(kind).context("cannot listen for signals");
+    let mut hangup =
+        if is_ignored(SignalKind::hangup()) { None } else { Some(listen(SignalKind::hangup())?) };
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     // A limit of file sizes is then an error of the write that meets it, not the end of the process.
     // What was installed stays when the stream goes.
-    drop(signal(SignalKind::from_raw(FILE_TOO_LARGE)).context("cannot listen for signals")?);
+    drop(listen(SignalKind::from_raw(FILE_TOO_LARGE))?);
     let stopped = Stopped::default();
     let noted = stopped.clone();
     tokio::spawn(async move {
         loop {
             let kind = tokio::select! {
                 () = received(hangup.as_mut()) => SignalKind::hangup(),
-                () = received(interrupt.as_mut()) => SignalKind::interrupt(),
-                () = received(terminate.as_mut()) => SignalKind::terminate(),
+                () = received(Some(&mut interrupt)) => SignalKind::interrupt(),
+                () = received(Some(&mut terminate)) => SignalKind::terminate(),
             };
             let signal = kind.as_raw_value();
             if !noted.note(signal) {
@@ -91,18 +88,13 @@ async fn received(signal: Option<&mut Signal>) {
     }
 }
 
-/// The signals that are ignored, as bits from the lowest; none where the system does not say.
-fn ignored() -> u64 {
+/// Whether the signal is ignored now; no where the system does not say.
+fn is_ignored(signal: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
-}
-
-fn is_among(mask: u64, signal: i32) -> bool {
-    u32::try_from(signal)
-        .ok()
-        .and_then(|signal| signal.checked_sub(1))
-        .is_some_and(|bit| mask >> bit & 1 == 1)
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let bit = u32::try_from(signal.as_raw_value()).ok().and_then(|signal| signal.checked_sub(1));
+    bit.and_then(|bit| mask.checked_shr(bit)).is_some_and(|mask| mask & 1 == 1)
 }
 
 #[expect(clippy::exit, reason = "whoever asks twice does not want to wait for anything")]

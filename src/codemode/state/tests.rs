@@ -1,3 +1,5 @@
+//! State as drafts see it, and what the ledger holds of it. No program runs here.
+
 use std::sync::Arc;
 
 use serde_json::json;

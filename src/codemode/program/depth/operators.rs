@@ -83,12 +83,11 @@ impl Scan<'_> {
         let (next, third) = (self.peek(1), self.peek(2));
         let level = self.level();
         match (byte, next) {
-            (b'&', b'&')
-            | (b'|', b'|')
+            (b'&', b'&' | b'=')
+            | (b'|', b'|' | b'=')
             | (b'=' | b'!', b'=')
             | (b'+' | b'*' | b'%' | b'^', _)
-            | (b'-' | b'&' | b'|', b'=')
-            | (b'-', b'-')
+            | (b'-', b'-' | b'=')
             | (b'?', b'?') => Some(0),
             (b'?', b'.') if !third.is_ascii_digit() => Some(0),
             // Only a conditional type has these outside of brackets.
