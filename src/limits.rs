@@ -80,6 +80,15 @@ impl Default for CallLimits {
     }
 }
 
+/// A limit of time as messages say it: whole seconds, or milliseconds.
+pub(crate) fn spell_duration(duration: Duration) -> String {
+    if duration.subsec_millis() == 0 {
+        format!("{} s", duration.as_secs())
+    } else {
+        format!("{} ms", duration.as_millis())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

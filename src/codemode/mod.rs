@@ -13,6 +13,6 @@ mod runtime;
 mod state;
 
 pub use run::{ProgramRun, ProgramRunner};
-pub use run_code::{RunCodeSettings, SessionLedgers, run_code_tool};
+pub use run_code::{OpenSessions, RunCodeSettings, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};
 pub use state::{SessionState, StateDraft, StateError};

@@ -4,7 +4,6 @@
 //! as everybody else. It calls the runner.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,17 +14,14 @@ use crate::codemode::lane::CommitOrder;
 use crate::codemode::{ProgramRun, ProgramRunner, SessionState};
 use crate::content::ContentBlock;
 use crate::ids::SessionId;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, SessionLedgers};
 use crate::limits::RunLimits;
 use crate::outcome::{RunFailure, RunOutcome, SubCallReport};
 use crate::registry::RUN_CODE;
 use crate::tool::{CallCard, CardKind, DefinitionError, Tool, ToolContext, ToolError};
 
-/// Finds the ledger of a session that is open.
-pub trait SessionLedgers: Send + Sync + fmt::Debug {
-    /// The ledger; nothing for a session that is not open, whose runs are then not recorded.
-    fn ledger(&self, session: &SessionId) -> Option<Ledger>;
-
+/// Finds what belongs to a session that is open.
+pub trait OpenSessions: SessionLedgers {
     /// What programs of the session keep; nothing for a session that is not open, whose programs keep nothing.
     fn state(&self, session: &SessionId) -> Option<SessionState>;
 }
@@ -58,7 +54,7 @@ const DESCRIPTION: &str = "Runs one TypeScript program that calls the tools as t
 pub fn run_code_tool(
     runner: ProgramRunner,
     settings: RunCodeSettings,
-    sessions: Arc<dyn SessionLedgers>,
+    sessions: Arc<dyn OpenSessions>,
     clock: Arc<dyn Clock>,
 ) -> Result<Tool, DefinitionError> {
     Tool::builder(RUN_CODE)

@@ -15,7 +15,7 @@ use crate::codemode::{LogLevel, LogSink, StateDraft};
 use crate::engine::allocator::BufferBudget;
 use crate::engine::in_process::rejections::Rejections;
 use crate::engine::supervision::Meter;
-use crate::limits::RunLimits;
+use crate::limits::{RunLimits, spell_duration};
 use crate::outcome::{RunFailure, RunFailureKind};
 
 /// A limit that ends a run. None of them can be caught by a program.
@@ -59,12 +59,12 @@ impl Trip {
                 format!(
                     "the program executed JavaScript for more than {} without finishing (time waiting for tools does \
                      not count); look for a loop that never ends or an expression that takes too long",
-                    seconds(limits.busy)
+                    spell_duration(limits.busy)
                 ),
             ),
             Self::Wall => (
                 RunFailureKind::WallTimeout,
-                format!("the run took longer than {}; do less in one program", seconds(limits.wall)),
+                format!("the run took longer than {}; do less in one program", spell_duration(limits.wall)),
             ),
             Self::Abort => (RunFailureKind::Abort, "the run was cancelled".to_owned()),
             Self::Heap => (
@@ -108,14 +108,6 @@ impl Trip {
             ),
         };
         RunFailure::new(kind, message)
-    }
-}
-
-fn seconds(duration: Duration) -> String {
-    if duration.subsec_millis() == 0 {
-        format!("{} s", duration.as_secs())
-    } else {
-        format!("{} ms", duration.as_millis())
     }
 }
 

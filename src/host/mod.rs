@@ -25,12 +25,14 @@ use std::time::Duration;
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::lane::CommitOrder;
 use crate::codemode::{
-    CodeRuntime, ProgramRunner, RunCodeSettings, SessionLedgers, SessionState, run_code_tool,
+    CodeRuntime, OpenSessions, ProgramRunner, RunCodeSettings, SessionState, run_code_tool,
 };
 use crate::ids::SessionId;
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, SessionLedgers};
 use crate::limits::{CallLimits, RunLimits};
-use crate::pipeline::{ApprovalService, Pipeline};
+use crate::pipeline::{ApprovalService, Attachment, Pipeline};
+use crate::policy::approval::Approvals;
+use crate::policy::{Policy, TimeoutPolicy};
 use crate::registry::{PresentationMode, Registry, RegistryError, Target};
 use crate::tool::{DefinitionError, Tool};
 
@@ -99,7 +101,9 @@ impl SessionLedgers for Ledgers {
     fn ledger(&self, session: &SessionId) -> Option<Ledger> {
         self.open(session).map(|(ledger, _)| ledger)
     }
+}
 
+impl OpenSessions for Ledgers {
     fn state(&self, session: &SessionId) -> Option<SessionState> {
         self.open(session).map(|(_, state)| state)
     }
@@ -129,6 +133,8 @@ pub struct HostBuilder {
     tools: Vec<Tool>,
     runtime: Option<Arc<dyn CodeRuntime>>,
     approval: Option<Arc<dyn ApprovalService>>,
+    approvals: Option<Approvals>,
+    policies: Vec<Box<dyn Policy>>,
     clock: Option<Arc<dyn Clock>>,
     mode: PresentationMode,
     limits: RunLimits,
@@ -151,9 +157,29 @@ impl HostBuilder {
         self
     }
 
-    /// Sets who is asked for approval. Absent: whatever needs approval is denied (P-2).
+    /// Sets how approval is asked for, and whom (PO-8). Absent: whatever needs approval is denied (P-2).
+    pub fn approvals(mut self, approvals: Approvals) -> Self {
+        self.approvals = Some(approvals);
+        self
+    }
+
+    /// Sets an approval service of the host's own in place of [`HostBuilder::approvals`].
     pub fn approval(mut self, service: Arc<dyn ApprovalService>) -> Self {
         self.approval = Some(service);
+        self
+    }
+
+    /// Holds every call to a policy. Policies wrap a call in the order in which they are given, the first one
+    /// outermost; one replaces an earlier one of the same name.
+    ///
+    /// Unless a [`TimeoutPolicy`] is given, one without exceptions comes first: every tool is held to the timeout that
+    /// it declares.
+    pub fn policy(mut self, policy: impl Policy + 'static) -> Self {
+        let policy: Box<dyn Policy> = Box::new(policy);
+        match self.policies.iter_mut().find(|present| present.name() == policy.name()) {
+            Some(present) => *present = policy,
+            None => self.policies.push(policy),
+        }
         self
     }
 
@@ -213,18 +239,28 @@ impl HostBuilder {
         }
         registry.set_default_mode(self.mode);
         let clock = self.clock.unwrap_or_else(SystemClock::shared);
-        let pipeline = Pipeline::new(registry, self.call_limits, self.approval);
+        let ledgers = Arc::new(Ledgers::default());
+        let approvals = self.approvals.filter(|_| self.approval.is_none());
+        let desk = approvals.map(|approvals| approvals.open(Arc::clone(&ledgers) as _));
+        let approval = self.approval.or_else(|| desk.clone().map(|desk| desk as _));
+        let pipeline = Pipeline::new(registry, self.call_limits, approval);
+        let asking = desk.iter().flat_map(|desk| desk.attach(&pipeline));
+        let mut policies = self.policies;
+        if !policies.iter().any(|policy| policy.name() == TimeoutPolicy::NAME) {
+            policies.insert(0, Box::new(TimeoutPolicy::new()));
+        }
+        let policies = policies.iter().flat_map(|policy| policy.attach(&pipeline, &clock, None));
+        asking.chain(policies).for_each(Attachment::keep);
         let drain = Some(self.drain.unwrap_or(DEFAULT_DRAIN));
         if let Some(limit) = drain.map(step::outer_drain) {
             pipeline.set_drain(Arc::clone(&clock), limit);
         }
-        let ledgers = Arc::new(Ledgers::default());
         let runner =
             self.runtime.map(|runtime| ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock)));
         if let Some(runner) = &runner {
             let settings =
                 RunCodeSettings { limits: self.limits.clone(), commit_order: self.commit_order, drain };
-            let sessions: Arc<dyn SessionLedgers> = Arc::clone(&ledgers) as _;
+            let sessions: Arc<dyn OpenSessions> = Arc::clone(&ledgers) as _;
             let tool = run_code_tool(runner.clone(), settings, sessions, Arc::clone(&clock))?;
             pipeline.registry().set_run_code(tool);
         }
@@ -286,3 +322,6 @@ impl fmt::Debug for Host {
         f.debug_struct("Host").field("pipeline", &self.shared.pipeline).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

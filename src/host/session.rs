@@ -165,6 +165,12 @@ impl Session {
         &self.inner.ledger
     }
 
+    /// Sets the turn of the conversation that calls, programs and their events belong to from here on; nothing
+    /// outside of turns. Nobody can be asked for approval outside of a turn (PO-8).
+    pub fn set_turn(&self, turn: Option<u64>) {
+        self.inner.ledger.set_turn(turn);
+    }
+
     /// What the session's scope sees now.
     pub fn view(&self) -> Result<Arc<RegistryView>, RegistryError> {
         self.inner.host.registry().view(self.inner.scope.as_ref())
@@ -214,6 +220,7 @@ impl Session {
         request.scope.clone_from(&self.inner.scope);
         request.cancel = cancel;
         request.root.clone_from(&self.inner.host.shared.working_root);
+        request.event = call;
         let result = self.inner.host.pipeline().execute(request).await;
         ledger.reserve().await.record_with(|| ToolResult::new(id, tool.into(), &result), call);
         result

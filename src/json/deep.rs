@@ -19,6 +19,21 @@ pub fn depth_exceeds(value: &Value, limit: usize) -> bool {
     false
 }
 
+/// How deep containers are nested; a scalar has depth 0, `[]` has depth 1.
+pub fn depth(value: &Value) -> usize {
+    let mut deepest = 0;
+    let mut open = vec![(value, 0_usize)];
+    while let Some((value, depth)) = open.pop() {
+        match value {
+            Value::Array(items) => open.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(members) => open.extend(members.values().map(|member| (member, depth + 1))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => continue,
+        }
+        deepest = deepest.max(depth + 1);
+    }
+    deepest
+}
+
 /// Drops a value without recursion (T-8).
 pub fn dismantle(value: Value) {
     let mut open = vec![value];
@@ -50,6 +65,7 @@ mod tests {
         let value = nested(100_000);
         assert!(depth_exceeds(&value, 99_999));
         assert!(!depth_exceeds(&value, 100_000));
+        assert_eq!(depth(&value), 100_000);
         assert_eq!(canonical_text(&value).len(), 200_004);
         assert_eq!(estimated_size(&value), 200_004);
         dismantle(value);

@@ -78,6 +78,12 @@ pub struct Ledger {
     handle: Arc<Handle>,
 }
 
+/// Finds the ledger of a session that is open.
+pub trait SessionLedgers: Send + Sync + fmt::Debug {
+    /// The ledger; nothing for a session that is not open, of which nothing is recorded then.
+    fn ledger(&self, session: &SessionId) -> Option<Ledger>;
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     Disabled,
@@ -154,6 +160,11 @@ impl Ledger {
     /// Sets the turn that further events belong to; nothing outside turns.
     pub fn set_turn(&self, turn: Option<u64>) {
         self.handle.queue.lock().turn = turn;
+    }
+
+    /// The turn that further events belong to; nothing outside turns.
+    pub fn turn(&self) -> Option<u64> {
+        self.handle.queue.lock().turn
     }
 
     /// A slot for one event; waits while as many events as the backlog allows are pending (L-4).

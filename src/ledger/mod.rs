@@ -23,7 +23,7 @@ mod writer;
 pub use depth::MAX_VALUE_DEPTH;
 pub(crate) use depth::bound_value;
 pub use event::{EventBody, FORMAT_SCHEMA, FORMAT_VERSION, LedgerEvent};
-pub use handle::{Ledger, LedgerError, LedgerOptions};
+pub use handle::{Ledger, LedgerError, LedgerOptions, SessionLedgers};
 pub use open::unsettled;
 pub use record::{
     ApprovalAsked, ApprovalDecided, ApprovalDecision, ApprovalPolicy, ApprovalPolicySet, CodeDispatch,

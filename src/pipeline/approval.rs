@@ -5,6 +5,7 @@
 use crate::ids::{CallId, ScopeId, SessionId, ToolName};
 use crate::pipeline::BoxFuture;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 /// A question about one call.
 #[derive(Clone, Debug)]
@@ -21,6 +22,10 @@ pub struct ApprovalQuestion<'a> {
     pub session: &'a SessionId,
     /// Why somebody is asked; absent when the policy gave no reason.
     pub reason: Option<&'a str>,
+    /// The `seq` of the call's event in the session's ledger; absent when it is not recorded.
+    pub event: Option<u64>,
+    /// Cancelled when the question is withdrawn. The pipeline does not wait for an answer after that.
+    pub cancel: &'a CancellationToken,
 }
 
 /// An answer. Only the first one grants, and for this one call.

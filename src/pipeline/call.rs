@@ -36,6 +36,8 @@ pub struct CallRequest {
     pub root: Option<Arc<Path>>,
     /// Where the body's progress goes; absent when nobody listens.
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// The `seq` of the call's event in its session's ledger; absent when it is not recorded.
+    pub event: Option<u64>,
 }
 
 impl CallRequest {
@@ -51,6 +53,32 @@ impl CallRequest {
             cancel: CancellationToken::new(),
             root: None,
             progress: None,
+            event: None,
+        }
+    }
+
+    /// A call that the body of another tool makes: on behalf of the same scope and session, stopped with the outer
+    /// call, and nested, so the outer call's result is what the model sees (CM-4).
+    ///
+    /// The body hands on what the call deferred with [`ToolContext::forward_deferred`] (T-15).
+    pub fn nested(
+        outer: &ToolContext,
+        id: impl Into<CallId>,
+        tool: impl Into<ToolName>,
+        args: Value,
+    ) -> Self {
+        let root = outer.parent.as_ref().map_or(&outer.call, ParentToken::root);
+        Self {
+            id: id.into(),
+            tool: tool.into(),
+            args,
+            session: outer.session.clone(),
+            scope: outer.scope.clone(),
+            parent: Some(ParentToken::new(root.clone(), outer.call.clone())),
+            cancel: outer.cancel.clone(),
+            root: outer.root().map(Into::into),
+            progress: outer.progress_sink(),
+            event: None,
         }
     }
 }
@@ -78,6 +106,8 @@ pub struct Call {
     pub parent: Option<ParentToken>,
     /// The caller's signal.
     pub cancel: CancellationToken,
+    /// The `seq` of the call's event in its session's ledger; absent when it is not recorded.
+    pub event: Option<u64>,
 }
 
 /// Where a prepared call goes next (P-11).

@@ -15,6 +15,7 @@ use crate::pipeline::{
     AroundDispatch, BoxFuture, Call, Decision, Pipeline, PostDecision, PostExecute, PreExecute,
     ResultObserver,
 };
+use crate::tool::ToolDefinition;
 
 /// An interceptor's place. Dropping it takes the interceptor off the pipeline.
 #[must_use = "dropping the attachment takes the interceptor off at once"]
@@ -153,6 +154,19 @@ pub struct AroundNext<'a> {
 }
 
 impl<'a> AroundNext<'a> {
+    /// The definition of the tool that the call runs, for what it declares of itself (T-4).
+    pub fn definition(&self) -> &'a ToolDefinition {
+        self.body.definition()
+    }
+
+    /// The signal in force here: the caller's, or what a wrapper further out has put in its place.
+    ///
+    /// A wrapper that gives the body a signal of its own derives it from this one, so that those further out keep
+    /// their power too.
+    pub fn signal(&self) -> &'a CancellationToken {
+        self.signal.unwrap_or(&self.body.call().cancel)
+    }
+
     /// Runs the rest of the chain and the body under the caller's signal.
     pub fn run(self) -> BoxFuture<'a, CallResult> {
         match self.rest.split_first() {

@@ -18,7 +18,7 @@ use crate::pipeline::normalize::normalize;
 use crate::pipeline::prepare::{aborted_before_dispatch, invalid_arguments, panicked};
 use crate::pipeline::{Call, Pipeline, Prepared};
 use crate::registry::RegisteredTool;
-use crate::tool::ToolContext;
+use crate::tool::{ToolContext, ToolDefinition};
 
 impl Pipeline {
     /// Runs the body of a call that was routed to dispatch (P-11).
@@ -61,6 +61,10 @@ pub(crate) struct Body<'a> {
 impl<'a> Body<'a> {
     pub(super) fn call(&self) -> &'a Call {
         self.call
+    }
+
+    pub(super) fn definition(&self) -> &'a ToolDefinition {
+        self.tool.definition()
     }
 
     /// Invokes the handler under the caller's signal fused with `extra`.

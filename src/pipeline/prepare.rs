@@ -36,6 +36,7 @@ impl Pipeline {
             scope: request.scope,
             parent: request.parent,
             cancel: request.cancel,
+            event: request.event,
         });
         let mut prepared =
             Prepared { call: Arc::clone(&call), view: None, tool: None, context, route: Route::Dispatch };
@@ -123,9 +124,13 @@ impl Pipeline {
     /// Only an explicit grant grants; the four ways not to are told apart (P-2).
     async fn ask(&self, call: &Call, reason: Option<&str>) -> Result<(), CallFailure> {
         let tool = &call.tool;
-        let (Some(service), Some(scope)) = (&self.shared.approval, &call.scope) else {
-            let message = format!("`{tool}` needs approval, and this deployment has nobody to ask");
-            return Err(CallFailure::new(ErrorCode::Denied, message));
+        let refused =
+            |why| Err(CallFailure::new(ErrorCode::Denied, format!("`{tool}` needs approval, and {why}")));
+        let Some(service) = &self.shared.approval else {
+            return refused("this deployment has nobody to ask");
+        };
+        let Some(scope) = &call.scope else {
+            return refused("a call outside of every agent scope cannot be asked about");
         };
         let question = ApprovalQuestion {
             call: &call.id,
@@ -134,9 +139,13 @@ impl Pipeline {
             scope,
             session: &call.session,
             reason,
+            event: call.event,
+            cancel: &call.cancel,
         };
         let asking = std::panic::AssertUnwindSafe(async { service.ask(question).await }).catch_unwind();
         let answer = tokio::select! {
+            // The service first: it may have a word to record on a question that is withdrawn.
+            biased;
             answer = asking => answer.unwrap_or_else(|_| ApprovalAnswer::Unavailable {
                 reason: "the approval service panicked".to_owned(),
             }),

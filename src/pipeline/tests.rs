@@ -1,5 +1,9 @@
 //! The pipeline's rules, one test each.
 
+mod chains;
+mod nested;
+mod property;
+
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};

@@ -37,6 +37,14 @@ pub enum RegistryError {
         /// The scope.
         scope: ScopeId,
     },
+    /// Other scopes stand on the scope.
+    #[error("the scope `{scope}` cannot be closed: `{child}` stands on it")]
+    ScopeInUse {
+        /// The scope.
+        scope: ScopeId,
+        /// One that has it as its parent.
+        child: ScopeId,
+    },
     /// Restrictions belong to scopes.
     #[error("a restriction belongs to an agent scope, not to the global layer")]
     RestrictOutsideScope,

@@ -55,6 +55,15 @@ impl Layers {
         Ok(())
     }
 
+    pub(super) fn close_scope(&mut self, scope: &ScopeId) -> Result<(), RegistryError> {
+        let child = self.scopes.iter().find(|(_, other)| other.parent.as_ref() == Some(scope));
+        if let Some((child, _)) = child {
+            return Err(RegistryError::ScopeInUse { scope: scope.clone(), child: child.clone() });
+        }
+        let closed = self.scopes.remove(scope);
+        closed.map(drop).ok_or_else(|| RegistryError::UnknownScope { scope: scope.clone() })
+    }
+
     pub(super) fn set_run_code(&mut self, tool: Tool) {
         let id = self.take_id();
         self.run_code = Some(Arc::new(RegisteredTool { id, tool }));

@@ -5,6 +5,7 @@
 
 mod contribution;
 mod error;
+mod import;
 mod layer;
 mod mode;
 mod view;
@@ -21,6 +22,7 @@ use crate::tool::Tool;
 
 pub use contribution::{Disposer, Guard, Restriction, Target};
 pub use error::RegistryError;
+pub use import::{ImportError, ImportNaming, ImportedFrom, ImportedNames};
 pub use mode::{PresentationMode, RUN_CODE, collapses};
 pub use view::{RegisteredTool, RegistryView, Resolution};
 
@@ -59,6 +61,14 @@ impl Registry {
     /// Adds a scope. A scope without a parent stands directly on the global layer.
     pub fn open_scope(&self, scope: ScopeId, parent: Option<ScopeId>) -> Result<(), RegistryError> {
         self.change(Notify::Yes, |layers| layers.open_scope(scope, parent))
+    }
+
+    /// Closes a scope, with all that was contributed to it, for example when its agent is done. Calls in its name are
+    /// refused from then on. A scope that others stand on stays open.
+    pub fn close_scope(&self, scope: &ScopeId) -> Result<(), RegistryError> {
+        self.change(Notify::Yes, |layers| layers.close_scope(scope))?;
+        self.shared.views.write().unwrap_or_else(PoisonError::into_inner).remove(&Some(scope.clone()));
+        Ok(())
     }
 
     /// Sets the deployment's presentation mode; scopes without one of their own follow it (CM-1).

@@ -1,18 +1,34 @@
 //! The registry's rules, one test each.
 
-use std::sync::Arc;
+mod property;
+mod views;
+
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
 use super::*;
-use crate::tool::{ToolContext, ToolError};
+use crate::tool::{ModelFace, PresentationFace, SchedulerFace, ToolContext, ToolDefinition, ToolError};
 
 async fn nothing(_args: Value, _context: ToolContext) -> Result<Value, ToolError> {
     Ok(Value::Null)
 }
 
+/// Compiled once: most of what these tests would do otherwise is compiling the same schemas.
 fn tool(name: &str, description: &str) -> Tool {
-    Tool::builder(name).description(description).output(json!({"type": "null"})).handler(nothing).unwrap()
+    static BASE: OnceLock<Tool> = OnceLock::new();
+    let base =
+        BASE.get_or_init(|| Tool::builder("base").output(json!({"type": "null"})).handler(nothing).unwrap());
+    let ToolDefinition { model, parameters, output, .. } = &**base.definition();
+    let model = ModelFace { name: name.into(), description: description.into(), ..model.clone() };
+    let definition = ToolDefinition {
+        model,
+        parameters: parameters.clone(),
+        output: output.clone(),
+        presentation: PresentationFace::default(),
+        scheduler: SchedulerFace::default(),
+    };
+    Tool { definition: Arc::new(definition), handler: Arc::clone(base.handler()) }
 }
 
 fn names(registry: &Registry, scope: Option<&str>) -> String {

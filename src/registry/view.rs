@@ -7,7 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::json;
+
 use crate::ids::{ScopeId, ToolName};
+use crate::json;
 use crate::registry::{Guard, PresentationMode, RUN_CODE, collapses};
 use crate::tool::{ModelFace, Tool, ToolDefinition};
 
@@ -148,6 +151,19 @@ impl RegistryView {
             None if self.known.contains(name) => Resolution::Hidden,
             None => Resolution::Unknown,
         }
+    }
+
+    /// A digest of what the scope is shown and may call: the mode, and of every visible tool what a model reads and the
+    /// schema of its value. Guards do not show and do not count.
+    ///
+    /// Equal digests mean equal prompts. It reads every schema, so ask once and keep it.
+    pub fn digest(&self) -> String {
+        let tools: Vec<_> = self
+            .tools
+            .iter()
+            .map(|tool| json!([tool.definition().model(), tool.definition().output().schema.source()]))
+            .collect();
+        json::digest(&json!([self.mode, tools]))
     }
 
     /// The guards of the global layer and of the whole chain (P-4).

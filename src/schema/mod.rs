@@ -6,16 +6,23 @@
 mod dsl;
 pub mod ir;
 mod problems;
+mod room;
 mod subset;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::sync::Arc;
 
+use jsonschema::ReferencingError;
+use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 pub use dsl::{Property, PropertyKind, object};
 pub use problems::{Problem, Problems};
 pub use subset::{SubsetError, check_subset};
+
+use room::Shape;
 
 /// A schema that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +34,20 @@ pub enum SchemaError {
         pointer: String,
         /// What the validator says of it.
         reason: String,
+    },
+    /// The schema refers to something that is not in it.
+    #[error(
+        "the schema refers to `{reference}`, which is not in it; nothing is fetched, so it has to be under `$defs`"
+    )]
+    Elsewhere {
+        /// What it refers to, as an absolute URI.
+        reference: String,
+    },
+    /// The schema is written in a language of its own.
+    #[error("the schema is of `{name}`, which is not known; use draft 2020-12 or draft-07")]
+    UnknownDraft {
+        /// What `$schema` says.
+        name: String,
     },
     /// The schema uses a keyword outside the author-side subset (T-7).
     #[error(transparent)]
@@ -42,32 +63,48 @@ pub enum SchemaError {
 /// Deepest nesting of a schema that is handed to the validator, whose compiler recurses.
 pub const MAX_SCHEMA_DEPTH: usize = 512;
 
+/// Deepest nesting of a value that is handed to the validator, which recurses where the schema does.
+pub const MAX_VALUE_DEPTH: usize = 512;
+
 /// A schema with its validator, compiled once per definition (T-9). Cloning shares both.
 #[derive(Clone)]
 pub struct Schema {
     source: Arc<Value>,
     validator: Arc<jsonschema::Validator>,
+    shape: Shape,
 }
 
 impl Schema {
     /// Compiles a schema that may use all of JSON Schema 2020-12 or draft-07 (T-7).
+    ///
+    /// `$schema` says which of the two it is. Without it the schema is of 2020-12, or of draft-07 if it is only valid
+    /// as such. References to anything outside the schema are refused; nothing is ever fetched.
     pub fn compile(source: Value) -> Result<Self, SchemaError> {
-        if crate::json::depth_exceeds(&source, MAX_SCHEMA_DEPTH) {
-            crate::json::dismantle(source);
-            return Err(SchemaError::TooDeep { limit: MAX_SCHEMA_DEPTH });
-        }
-        let validator =
-            jsonschema::options().offline().build(&source).map_err(|error| SchemaError::Malformed {
-                pointer: error.instance_path().as_str().to_owned(),
-                reason: error.to_string(),
-            })?;
-        Ok(Self { source: Arc::new(source), validator: Arc::new(validator) })
+        Self::build(within_depth(source)?)
     }
 
     /// Compiles a schema written by a tool's author: the subset of T-7 and nothing else.
     pub fn compile_author(source: Value) -> Result<Self, SchemaError> {
+        let source = within_depth(source)?;
         check_subset(&source)?;
-        Self::compile(source)
+        Self::build(source)
+    }
+
+    fn build(source: Value) -> Result<Self, SchemaError> {
+        #[cfg(test)]
+        tests::COMPILED.with(|compiled| compiled.set(compiled.get() + 1));
+        let options = || jsonschema::options().offline();
+        let shape = Shape::of(&source);
+        let built = shape.with_room_to_compile(|| {
+            options().build(&source).or_else(|error| {
+                let undeclared = source.get("$schema").is_none();
+                let older =
+                    undeclared.then(|| options().with_draft(jsonschema::Draft::Draft7).build(&source).ok());
+                older.flatten().ok_or(error)
+            })
+        });
+        let validator = built.map_err(|error| refusal(&error))?;
+        Ok(Self { source: Arc::new(source), validator: Arc::new(validator), shape })
     }
 
     /// The schema as JSON.
@@ -77,11 +114,42 @@ impl Schema {
 
     /// Checks a value; what is wrong with it comes as at most [`Problems::MAX`] problems.
     pub fn validate(&self, value: &Value) -> Result<(), Problems> {
-        if self.validator.is_valid(value) {
-            return Ok(());
+        let limit = self.shape.deepest_value(MAX_VALUE_DEPTH);
+        let depth = crate::json::depth(value);
+        if depth > limit {
+            return Err(Problems::too_deep(limit));
         }
-        Err(Problems::collect(&self.source, value, self.validator.iter_errors(value)))
+        self.shape.with_room_to_validate(depth, || {
+            if self.validator.is_valid(value) {
+                return Ok(());
+            }
+            Err(Problems::collect(&self.source, value, self.validator.iter_errors(value)))
+        })
     }
+}
+
+fn refusal(error: &jsonschema::ValidationError<'_>) -> SchemaError {
+    match error.kind() {
+        ValidationErrorKind::Referencing(ReferencingError::Unretrievable { uri, .. }) => {
+            SchemaError::Elsewhere { reference: uri.clone() }
+        }
+        ValidationErrorKind::Referencing(ReferencingError::UnknownSpecification { specification }) => {
+            SchemaError::UnknownDraft { name: specification.clone() }
+        }
+        _ => SchemaError::Malformed {
+            pointer: error.instance_path().as_str().to_owned(),
+            reason: error.to_string(),
+        },
+    }
+}
+
+/// The schema itself, unless no stack would do for it. Deep ones are taken apart: dropping them would recurse too.
+fn within_depth(source: Value) -> Result<Value, SchemaError> {
+    if crate::json::depth_exceeds(&source, MAX_SCHEMA_DEPTH) {
+        crate::json::dismantle(source);
+        return Err(SchemaError::TooDeep { limit: MAX_SCHEMA_DEPTH });
+    }
+    Ok(source)
 }
 
 impl fmt::Debug for Schema {

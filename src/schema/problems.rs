@@ -62,6 +62,12 @@ impl Problems {
     /// Most problems that are listed (P-16).
     pub const MAX: usize = 5;
 
+    /// A value that no validator can look at.
+    pub(super) fn too_deep(limit: usize) -> Self {
+        let message = format!("the value is nested more than {limit} levels deep; pass a flatter one");
+        Self { listed: vec![Problem { pointer: String::new(), message, hint: String::new() }], more: false }
+    }
+
     pub(super) fn collect<'a>(
         schema: &Value,
         value: &Value,
@@ -281,6 +287,36 @@ mod tests {
         let name = "x".repeat(1 << 20);
         let value = Value::Object([(name, json!(1))].into_iter().collect());
         assert!(check(read_schema(), &value).len() < 2_000);
+    }
+
+    proptest::proptest! {
+        /// P-16: one slip of the fingers, and the name that was meant is in the message.
+        #[test]
+        fn a_slip_in_a_name_is_answered_with_the_name(
+            name in "[a-z]{4,8}(_[a-z]{3,6})?",
+            slip in 0..4_usize,
+            at in proptest::prelude::any::<proptest::sample::Index>(),
+        ) {
+            let mut letters: Vec<char> = name.chars().collect();
+            let at = at.index(letters.len() - 1);
+            match slip {
+                0 => drop(letters.remove(at)),
+                1 => letters.insert(at, 'x'),
+                2 => letters.swap(at, at + 1),
+                _ => letters[at] = if letters[at] == 'x' { 'y' } else { 'x' },
+            }
+            let typed: String = letters.into_iter().collect();
+            proptest::prop_assume!(typed != name);
+            let schema = json!({
+                "type": "object",
+                "properties": {name.clone(): {}, "0123456789": {}, "QQQQQQQQQQQQ": {}},
+                "additionalProperties": false,
+            });
+            proptest::prop_assert_eq!(
+                check(schema, &json!({typed.clone(): 1})),
+                format!("unknown property `{typed}` at /{typed}; did you mean `{name}`?")
+            );
+        }
     }
 
     /// P-16

@@ -218,6 +218,8 @@ impl ToolBuilder {
         let tool = self.name.clone();
         let (source, origin) = self.parameters.unwrap_or_else(|| (json!({"type": "object"}), Origin::Author));
         if source.get("type").and_then(Value::as_str) != Some("object") {
+            // Of any depth; dropping it would recurse.
+            crate::json::dismantle(source);
             return Err(DefinitionError::ParametersNotObject { tool });
         }
         let parameters = origin

@@ -81,7 +81,7 @@ pub enum CallCard {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchCard {
-    /// Places with their text.
+    /// Places; the lines themselves are in the result.
     Matches(Vec<Location>),
     /// Paths only.
     Paths(Vec<String>),
@@ -125,4 +125,67 @@ pub enum ResultCard {
         /// The language, by the file's ending; absent when unknown.
         language: Option<String>,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// The card as JSON, which it is read back from.
+    fn told<C: Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(card: &C) -> String {
+        let told = serde_json::to_string(card).unwrap();
+        assert_eq!(&serde_json::from_str::<C>(&told).unwrap(), card);
+        told
+    }
+
+    /// T-16: the vocabulary is data with tags, and reads back as it was.
+    #[test]
+    fn cards_are_tagged_data() {
+        let path = || "a.rs".to_owned();
+        let place = Location { path: path(), line: Some(3) };
+        let files = vec![FileDiff { path: path(), old: None, new: Some("x".to_owned()) }];
+        let calls = [
+            CallCard::Generic {
+                title: "Read".to_owned(),
+                kind: CardKind::Read,
+                raw_input: json!({"path": "a.rs"}),
+                locations: vec![place.clone(), Location { path: path(), line: None }],
+            },
+            CallCard::Terminal { title: "ls".to_owned(), cwd: "/w".to_owned() },
+            CallCard::Diff { files: files.clone() },
+        ];
+        let results = [
+            ResultCard::Generic { title: "Done".to_owned() },
+            ResultCard::Terminal { title: "ok".to_owned(), cwd: "/w".to_owned() },
+            ResultCard::Diff { files },
+            ResultCard::Search { found: SearchCard::Matches(vec![place]) },
+            ResultCard::Search { found: SearchCard::Paths(vec![path()]) },
+            ResultCard::Read { path: path(), first_line: 1, lines: vec!["x".to_owned()], language: None },
+        ];
+        let told: Vec<_> = calls.iter().map(told).chain(results.iter().map(told)).collect();
+        insta::assert_snapshot!(told.join("\n"), @r#"
+        {"card":"generic","title":"Read","kind":"read","raw_input":{"path":"a.rs"},"locations":[{"path":"a.rs","line":3},{"path":"a.rs"}]}
+        {"card":"terminal","title":"ls","cwd":"/w"}
+        {"card":"diff","files":[{"path":"a.rs","old":null,"new":"x"}]}
+        {"card":"generic","title":"Done"}
+        {"card":"terminal","title":"ok","cwd":"/w"}
+        {"card":"diff","files":[{"path":"a.rs","old":null,"new":"x"}]}
+        {"card":"search","found":{"matches":[{"path":"a.rs","line":3}]}}
+        {"card":"search","found":{"paths":["a.rs"]}}
+        {"card":"read","path":"a.rs","first_line":1,"lines":["x"],"language":null}
+        "#);
+    }
+
+    /// T-16
+    #[test]
+    fn kinds_are_a_closed_list() {
+        let kinds = ["read", "edit", "search", "execute", "fetch", "think", "other"];
+        let read: Result<Vec<CardKind>, _> =
+            kinds.iter().map(|kind| serde_json::from_value(json!(kind))).collect();
+        assert_eq!(serde_json::to_value(read.unwrap()).unwrap(), json!(kinds));
+        assert!(serde_json::from_value::<CardKind>(json!("dance")).is_err());
+        assert_eq!(CardKind::default(), CardKind::Other);
+    }
 }

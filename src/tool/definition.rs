@@ -217,6 +217,35 @@ pub struct Tool {
 
 impl Tool {
     /// Starts the definition of a tool from JSON Schemas; see [`crate::tool::tool`] for the typed way.
+    ///
+    /// Parameters are JSON Schema of a small subset (T-7), or a list of properties. Both give the same schema:
+    ///
+    /// ```
+    /// use isolane::schema::{Property, PropertyKind};
+    /// use isolane::tool::{Tool, ToolContext, ToolError};
+    /// use serde_json::{Value, json};
+    ///
+    /// async fn forecast(args: Value, _context: ToolContext) -> Result<Value, ToolError> {
+    ///     Ok(json!(format!("sun in {}", args["city"])))
+    /// }
+    ///
+    /// let builder = || Tool::builder("forecast").description("Tells the weather.").output(json!({"type": "string"}));
+    /// let by_schema = builder()
+    ///     .parameters(json!({
+    ///         "type": "object",
+    ///         "properties": {"city": {"type": "string"}, "days": {"type": "integer", "default": 1}},
+    ///         "required": ["city"],
+    ///     }))
+    ///     .handler(forecast)?;
+    /// let by_properties = builder()
+    ///     .properties(vec![
+    ///         Property::new("city", PropertyKind::String).required(),
+    ///         Property::new("days", PropertyKind::Integer).default(json!(1)),
+    ///     ])
+    ///     .handler(forecast)?;
+    /// assert_eq!(by_schema.definition().parameters().source(), by_properties.definition().parameters().source());
+    /// # Ok::<(), isolane::tool::DefinitionError>(())
+    /// ```
     pub fn builder(name: impl Into<String>) -> ToolBuilder {
         ToolBuilder::new(name.into())
     }
@@ -235,5 +264,93 @@ impl Tool {
 impl fmt::Debug for Tool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Tool").field(&self.definition.model.name).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::outcome::{CallFailure, ErrorCode};
+    use crate::tool::{CardKind, ToolContext, ToolError};
+
+    async fn nothing(_args: Value, _context: ToolContext) -> Result<Value, ToolError> {
+        Ok(Value::Null)
+    }
+
+    fn generic(title: &str) -> CallCard {
+        CallCard::Generic {
+            title: title.to_owned(),
+            kind: CardKind::Read,
+            raw_input: Value::Null,
+            locations: Vec::new(),
+        }
+    }
+
+    /// T-3: with arguments of an old schema, or with a presenter that breaks, there is no card and no failure.
+    #[test]
+    fn cards_are_made_from_fitting_arguments_or_not_at_all() {
+        let tool = Tool::builder("t")
+            .parameters(
+                json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+            )
+            .output(json!({"type": "null"}))
+            .present_call(|args| match args["path"].as_str().unwrap() {
+                "boom" => panic!("boom"),
+                "plain" => None,
+                path => Some(generic(path)),
+            })
+            .present_result(|args, result| {
+                let title = format!("{} {}", args["path"].as_str().unwrap(), result.is_ok());
+                Some(ResultCard::Generic { title })
+            })
+            .handler(nothing)
+            .unwrap();
+        let definition = tool.definition();
+        let call = |args: Value| definition.present_call(&args);
+        assert_eq!(call(json!({"path": "a"})), Some(generic("a")));
+        // The same again when an old session is replayed.
+        assert_eq!(call(json!({"path": "a"})), call(json!({"path": "a"})));
+        assert_eq!(call(json!({"path": "plain"})), None);
+        for unfit in
+            [json!({}), json!({"path": 1}), json!({"file": "a"}), json!("a"), json!({"path": "boom"})]
+        {
+            assert_eq!(call(unfit.clone()), None, "{unfit}");
+        }
+        let failed = Err(CallFailure::new(ErrorCode::ToolFailed, "gone"));
+        let shown = |args: Value| definition.present_result(&args, &failed);
+        assert_eq!(shown(json!({"path": "a"})), Some(ResultCard::Generic { title: "a false".to_owned() }));
+        assert_eq!(shown(json!({"path": 1})), None);
+        let without = Tool::builder("t").output(json!({"type": "null"})).handler(nothing).unwrap();
+        assert_eq!(without.definition().present_call(&json!({})), None);
+        assert_eq!(without.definition().present_result(&json!({}), &failed), None);
+    }
+
+    /// T-4, T-1: what is for the scheduler is kept, and no part of it is in what a model is shown.
+    #[test]
+    fn the_schedulers_face_is_not_the_models() {
+        let tool = Tool::builder("t")
+            .description("does")
+            .output(json!({"type": "null"}))
+            .timeout(Duration::from_secs(7))
+            .concurrency(Concurrency::Parallel)
+            .tag("net")
+            .sensitive("password")
+            .idempotent()
+            .finalize_content(|_args, _result| None)
+            .handler(nothing)
+            .unwrap();
+        let scheduler = tool.definition().scheduler();
+        assert_eq!(scheduler.timeout, Some(Duration::from_secs(7)));
+        assert_eq!(scheduler.concurrency.classify(&json!({})), Concurrency::Parallel);
+        assert!(
+            scheduler.tags.contains("net")
+                && scheduler.sensitive.contains("password")
+                && scheduler.idempotent
+        );
+        assert!(scheduler.finalize_content.is_some());
+        let shown = serde_json::to_value(tool.definition().model()).unwrap();
+        assert_eq!(shown, json!({"name": "t", "description": "does", "parameters": {"type": "object"}}));
     }
 }

@@ -27,16 +27,20 @@ use crate::tool::{Tool, ToolBuilder, ToolContext, ToolError, ToolHandler};
 /// use isolane::tool::{ToolContext, ToolError, tool};
 ///
 /// #[derive(serde::Deserialize, schemars::JsonSchema)]
-/// struct Add { a: i64, b: i64 }
-/// #[derive(serde::Serialize, schemars::JsonSchema)]
-/// struct Sum { sum: i64 }
-///
-/// async fn add(args: Add, _context: ToolContext) -> Result<Sum, ToolError> {
-///     Ok(Sum { sum: args.a + args.b })
+/// struct Forecast {
+///     /// Name of the city.
+///     city: String,
+///     days: Option<u8>,
 /// }
 ///
-/// let tool = tool::<Add, Sum>("add", "Adds two integers.").handler(add)?;
-/// assert_eq!(tool.definition().name().as_str(), "add");
+/// async fn forecast(args: Forecast, _context: ToolContext) -> Result<String, ToolError> {
+///     Ok(format!("{} days of sun in {}", args.days.unwrap_or(1), args.city))
+/// }
+///
+/// let tool = tool::<Forecast, String>("forecast", "Tells the weather.").handler(forecast)?;
+/// let parameters = tool.definition().parameters();
+/// assert_eq!(parameters.source()["properties"]["city"]["description"], "Name of the city.");
+/// assert_eq!(parameters.source()["required"], serde_json::json!(["city"]));
 /// # Ok::<(), isolane::tool::DefinitionError>(())
 /// ```
 pub fn tool<Args, Output>(name: impl Into<String>, description: impl Into<String>) -> TypedTool<Args, Output>
@@ -107,5 +111,26 @@ where
             serde_json::to_value(output)
                 .map_err(|error| ToolError::failed(format!("the tool's value is not JSON: {error}")))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// T-18: what the README and the crate's own page show is one and the same, is short, and is compiled as a doc test.
+    #[test]
+    fn the_shortest_complete_tool_is_under_15_lines() {
+        let example = |page: &str, start: &str| {
+            let (_, rest) = page.split_once(start).unwrap();
+            rest.split_once("```").unwrap().0.to_owned()
+        };
+        let page: Vec<_> = include_str!("../lib.rs")
+            .lines()
+            .map_while(|line| line.strip_prefix("//!"))
+            .map(|line| line.strip_prefix(' ').unwrap_or(line))
+            .collect();
+        let compiled = example(&page.join("\n"), "```\n");
+        assert_eq!(example(include_str!("../../README.md"), "```rust\n"), compiled);
+        assert!(compiled.lines().filter(|line| !line.trim().is_empty()).count() < 15, "{compiled}");
+        assert!(compiled.contains("tool::<Add, Sum>"), "{compiled}");
     }
 }

@@ -13,6 +13,7 @@ mod cli;
 mod globals;
 mod hostile;
 mod limits;
+mod policies;
 mod programs;
 mod readme;
 mod reported;

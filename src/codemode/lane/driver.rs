@@ -145,7 +145,7 @@ impl LaneDriver {
         }
         let Queued { n, tool, args, too_deep } = queued;
         let id = self.root.parent.sub_call(n);
-        self.start(n, &id, &tool, &args, slot);
+        let event = self.start(n, &id, &tool, &args, slot);
         if too_deep {
             let failure = arguments_too_deep(&tool, MAX_VALUE_DEPTH);
             return self.arrive(n, Arrival::Report(SubCallState::Failed, failure)).await;
@@ -160,6 +160,7 @@ impl LaneDriver {
             cancel: self.root.cancel.clone(),
             root: self.root.working_root.clone(),
             progress: self.root.progress.clone(),
+            event,
         };
         let pipeline = self.pipeline.clone();
         let Some(mut prepared) = self.ordered(pipeline.prepare(request)).await else {
@@ -181,8 +182,8 @@ impl LaneDriver {
         }
     }
 
-    /// Records that the call starts, in the ledger and for the report.
-    fn start(&mut self, n: u64, id: &CallId, tool: &ToolName, args: &Value, slot: Slot) {
+    /// Records that the call starts, in the ledger and for the report. Returns the event's `seq`.
+    fn start(&mut self, n: u64, id: &CallId, tool: &ToolName, args: &Value, slot: Slot) -> Option<u64> {
         self.records.start(id.clone(), tool.clone());
         let event = self.ledger.is_enabled().then(|| CodeDispatchStart {
             root: self.root.root.clone(),
@@ -196,7 +197,9 @@ impl LaneDriver {
             let seq = slot.record(event.clone(), [])?;
             Some((event, seq))
         });
+        let seq = event.as_ref().map(|(_, seq)| *seq);
         self.started.insert(n, Started { tool: tool.clone(), event });
+        seq
     }
 
     fn never_prepared(&self, n: u64) -> Arrival {

@@ -1,6 +1,9 @@
 //! Numbering, launching and the order of commits (CM-17 to CM-20).
 
 use super::*;
+use crate::clock::Clock;
+use crate::pipeline::Attachment;
+use crate::policy::{Policy, TimeoutPolicy};
 
 fn serial() -> LaneConfig {
     LaneConfig { max_parallel: 1, ..config() }
@@ -260,30 +263,15 @@ async fn a_pool_of_one_is_strictly_serial() {
     }
 }
 
-/// CM-18: the time that a call spends in the queue counts towards nobody's timeout.
+/// CM-18, E-7, PO-6: the time that a call spends in the queue counts towards nobody's timeout.
 #[tokio::test]
 async fn forty_slow_calls_succeed_under_a_timeout_that_four_of_them_would_exceed() {
-    struct Timeout(ManualClock);
-    impl crate::pipeline::AroundDispatch for Timeout {
-        fn around<'a>(
-            &'a self,
-            call: &'a Call,
-            next: crate::pipeline::AroundNext<'a>,
-        ) -> BoxFuture<'a, CallResult> {
-            Box::pin(async move {
-                let over = self.0.sleep(Duration::from_secs(5));
-                tokio::select! {
-                    result = next.run() => result,
-                    () = over => Err(CallFailure::new(ErrorCode::ToolTimeout, call.tool.as_str())),
-                }
-            })
-        }
-    }
     let setup = Setup::new(config());
     let clock = setup.clock.clone();
     let slow = Tool::builder("slow")
         .output(json!({"type": "integer"}))
         .concurrency(Concurrency::Parallel)
+        .timeout(Duration::from_secs(5))
         .handler(move |_args: Value, context: ToolContext| {
             let asleep = clock.sleep(Duration::from_secs(2));
             async move {
@@ -293,7 +281,8 @@ async fn forty_slow_calls_succeed_under_a_timeout_that_four_of_them_would_exceed
         })
         .unwrap();
     register(&setup, slow).keep();
-    setup.pipeline.add_around(None, Arc::new(Timeout(setup.clock.clone()))).keep();
+    let clock: Arc<dyn Clock> = Arc::new(setup.clock.clone());
+    TimeoutPolicy::new().attach(&setup.pipeline, &clock, None).into_iter().for_each(Attachment::keep);
     let mut bench = setup.start();
     bench.submit_all(&["slow"; 40]);
     for _ in 0..4 {
