@@ -12,6 +12,7 @@ mod commit;
 mod driver;
 mod report;
 mod shared;
+mod sync;
 #[cfg(test)]
 mod tests;
 

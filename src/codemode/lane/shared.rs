@@ -5,25 +5,30 @@
 //!
 //! Every wake-up has one form: the waiting side registers its waker and then looks under the lock; the other side
 //! changes the state under the lock and then wakes. Whichever order the two take, one of them sees the other.
-//! There is nothing else to check in a model of interleavings, and the waker cell is `futures_util`'s, which such
-//! a model could not look into; a stress test over real threads stands in `tests`.
+//!
+//! This is the one place of the lane that synchronises by itself, so a model checker walks through every interleaving
+//! of it, with its own lock and waker cell in the place of the real ones (see [`super::sync`]):
+//!
+//! ```text
+//! RUSTFLAGS='--cfg isolane_loom' cargo test --no-default-features --lib lane::tests::model
+//! ```
+//!
+//! What the model takes for granted: that the real waker cell, `futures_util`'s, does what the model's does, and that
+//! raising the run's signal, tokio's, is seen by whoever asks after it. The driver, the pool and the commits have
+//! nothing to check: they are one future that owns its state. A stress test over real threads stands in `tests`.
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll};
 
-use futures_util::task::AtomicWaker;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::codemode::lane::sync::{AtomicWaker, MAX_UNTAKEN, Mutex, MutexGuard};
 use crate::ids::ToolName;
 use crate::ledger::bound_value;
 use crate::outcome::CallFailure;
-
-/// Outcomes that may wait for the program. Beyond that the lane launches nothing new, so that a program that is
-/// busy computing cannot make the host pile up values.
-pub(super) const MAX_UNTAKEN: usize = 1_024;
 
 /// A sub-call that the lane has not launched yet.
 #[derive(Debug)]
@@ -278,7 +283,7 @@ impl LaneHandle {
         state.delivered.clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, State> {
         self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,6 +5,8 @@
 //! missed shows as a trace that stops. Each area has its own file.
 
 mod ending;
+#[cfg(isolane_loom)]
+mod model;
 mod order;
 mod property;
 mod settling;

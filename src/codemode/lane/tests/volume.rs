@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use futures_util::FutureExt as _;
 
-use super::super::shared::MAX_UNTAKEN;
+use super::super::sync::MAX_UNTAKEN;
 use super::*;
 
 /// CM-22
