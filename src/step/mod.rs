@@ -203,6 +203,8 @@ impl StepScheduler {
     /// Dropping the future drops the bodies that run after telling them to stop, and the ledger gets a result for each
     /// started call as far as it takes them without waiting.
     ///
+    /// A ledger whose store falls behind holds the step back, however long that takes; bodies go on meanwhile.
+    ///
     /// # Errors
     /// [`StepFailure`] when the scheduler itself cannot go on; what was in flight has come to rest by then, and no
     /// result was made up for it (S-7). No tool, policy or model can cause one.

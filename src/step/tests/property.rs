@@ -156,6 +156,11 @@ impl World {
         }
     }
 
+    fn meddle(self: &Arc<Self>, changes: Vec<(u64, Change)>) {
+        let meddles = Meddles { world: Arc::downgrade(self), changes };
+        self.setup.pipeline.add_pre(None, Arc::new(meddles)).keep();
+    }
+
     fn start(&self, plan: &[Planned]) -> Bench {
         let calls = (1..)
             .zip(plan)
@@ -273,9 +278,16 @@ fn check_outcome(
     assert!(deferred.is_sorted_by_key(number), "{deferred:?}");
 }
 
-/// One schedule against the rules.
-async fn play(config: StepConfig, plan: Vec<Planned>, changes: Vec<(u64, Change)>, end: End) {
+/// One schedule against the rules, with changes of the registry at certain times and while certain calls are prepared.
+async fn play(
+    config: StepConfig,
+    plan: Vec<Planned>,
+    changes: Vec<(u64, Change)>,
+    meddling: Vec<(u64, Change)>,
+    end: End,
+) {
     let world = World::new(config.clone());
+    world.meddle(meddling);
     let mut bench = world.start(&plan);
     let trace = world.setup.bodies.trace.clone();
     let pipeline = world.setup.pipeline.clone();
@@ -364,8 +376,7 @@ async fn record(
     changes: &[(u64, Change)],
 ) -> (Vec<EventBody>, Vec<EventBody>, Vec<&'static str>) {
     let world = World::new(config);
-    let meddles = Meddles { world: Arc::downgrade(&world), changes: changes.to_vec() };
-    world.setup.pipeline.add_pre(None, Arc::new(meddles)).keep();
+    world.meddle(changes.to_vec());
     let mut bench = world.start(plan);
     for _ in 0..HORIZON {
         if bench.is_done().await {
@@ -407,13 +418,14 @@ proptest! {
         config in configs(),
         plan in planned(),
         changes in changes(60),
+        meddling in changes(14),
         end in prop_oneof![
             3 => Just(End::Natural),
             2 => (0..60_u64).prop_map(End::Abort),
             2 => (0..60_u64).prop_map(End::Drop),
         ],
     ) {
-        block_on(play(config, plan, changes, end));
+        block_on(play(config, plan, changes, meddling, end));
     }
 
     /// S-9: whatever the size of the pool and the times that bodies take, the same calls and the same results are
