@@ -70,20 +70,20 @@ mod model {
     fn no_wake_up_is_missed_in_any_order() {
         loom::model(|| {
             let shared = loom::sync::Arc::new((AtomicBool::new(false), AtomicWaker::new()));
-            let other = {
+            let waiting = {
                 let shared = loom::sync::Arc::clone(&shared);
                 thread::spawn(move || {
-                    // Once for nothing, once with something to see.
-                    shared.1.wake();
-                    shared.0.store(true, Ordering::Release);
-                    shared.1.wake();
+                    block_on(poll_fn(|context| {
+                        shared.1.register_by_ref(context.waker());
+                        if shared.0.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
+                    }));
                 })
             };
-            block_on(poll_fn(|context| {
-                shared.1.register_by_ref(context.waker());
-                if shared.0.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
-            }));
-            other.join().unwrap();
+            // Once for nothing, once with something to see.
+            shared.1.wake();
+            shared.0.store(true, Ordering::Release);
+            shared.1.wake();
+            waiting.join().unwrap();
         });
     }
 }
