@@ -59,8 +59,7 @@ pub(crate) fn main() -> ExitCode {
         }
     };
     let json = cli.command.prints_json();
-    let ready = logging::start().and_then(|()| output::check(json));
-    let ending = ready.and_then(|()| match cli.command {
+    let ending = logging::start().and_then(|()| match cli.command {
         Command::Run(args) => run::run(args),
         Command::Sdk(args) => sdk::sdk(&args),
         Command::Tools(args) => tools::tools(&args),

@@ -5,33 +5,7 @@
 
 use std::io::{self, Write as _};
 
-use anyhow::bail;
-use rustix::fs::{FileType, OFlags, fcntl_getfl, fstat, major, minor};
-
 use super::text::inert;
-
-/// Refuses a standard output that loses what is all of the command's answer.
-pub(super) fn check(json: bool) -> anyhow::Result<()> {
-    if json && is_closed() {
-        bail!(
-            "standard output is closed, and --json prints to it alone; give it a place to go, or leave --json out"
-        );
-    }
-    Ok(())
-}
-
-/// Whether standard output was closed when the process started.
-///
-/// The standard library then has `/dev/null` in its place, open for reading as well, before anything here runs.
-/// Whoever discards the output in the same way is told the same; `> /dev/null` of a shell is open for writing alone.
-fn is_closed() -> bool {
-    const NULL: (u32, u32) = (1, 3);
-    let stdout = io::stdout();
-    let (Ok(flags), Ok(stat)) = (fcntl_getfl(&stdout), fstat(&stdout)) else { return true };
-    flags.contains(OFlags::RDWR)
-        && FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice
-        && (major(stat.st_rdev), minor(stat.st_rdev)) == NULL
-}
 
 /// Standard output cannot be written to.
 #[derive(Debug, thiserror::Error)]

@@ -50,15 +50,15 @@ fn code(result: &CallResult) -> Option<ErrorCode> {
 async fn declared_timeouts_are_held_by_default() {
     let clock = ManualClock::new();
     let host = || Host::builder().tools([endless()]).clock(Arc::new(clock.clone()));
-    let session = host().build().unwrap().session(SessionOptions::new("s"));
+    let session = host().build().unwrap().session(SessionOptions::new("s")).unwrap();
     assert_eq!(after(&clock, &session, &[1, 1]).await, [false, true]);
     let longer = TimeoutPolicy::new().limit("endless", Duration::from_secs(5));
-    let session = host().policy(longer).build().unwrap().session(SessionOptions::new("s"));
+    let session = host().policy(longer).build().unwrap().session(SessionOptions::new("s")).unwrap();
     assert_eq!(after(&clock, &session, &[4, 1]).await, [false, true]);
     // The last one counts.
     let longest = TimeoutPolicy::new().limit("endless", Duration::from_secs(5));
     let builder = host().policy(longest).policy(TimeoutPolicy::new());
-    let session = builder.build().unwrap().session(SessionOptions::new("s"));
+    let session = builder.build().unwrap().session(SessionOptions::new("s")).unwrap();
     assert_eq!(after(&clock, &session, &[1, 1]).await, [false, true]);
 }
 
@@ -87,7 +87,7 @@ async fn a_question_belongs_to_the_turn_of_its_session() {
     host.pipeline().add_pre(None, Arc::new(AskAbout("now".into()))).keep();
 
     let (ledger, store) = Ledger::in_memory("s".into(), Arc::clone(host.clock()));
-    let session = host.session(SessionOptions::new("s").scope("agent").ledger(ledger));
+    let session = host.session(SessionOptions::new("s").scope("agent").ledger(ledger)).unwrap();
     assert_eq!(code(&session.call("now", json!({})).await), Some(ErrorCode::ApprovalUnavailable));
     session.set_turn(Some(1));
     assert_eq!(code(&session.call("now", json!({})).await), None);
@@ -112,10 +112,10 @@ async fn a_question_belongs_to_the_turn_of_its_session() {
     );
 
     // A session that keeps no events has turns all the same; one outside of every scope has nobody to ask.
-    let unrecorded = host.session(SessionOptions::new("t").scope("agent"));
+    let unrecorded = host.session(SessionOptions::new("t").scope("agent")).unwrap();
     unrecorded.set_turn(Some(1));
     assert_eq!(code(&unrecorded.call("now", json!({})).await), None);
-    let outside = host.session(SessionOptions::new("u"));
+    let outside = host.session(SessionOptions::new("u")).unwrap();
     outside.set_turn(Some(1));
     assert_eq!(code(&outside.call("now", json!({})).await), Some(ErrorCode::Denied));
 }
@@ -126,7 +126,7 @@ async fn a_host_without_approvals_denies_what_needs_one() {
     let host = Host::builder().tools([endless()]).build().unwrap();
     host.registry().open_scope("agent".into(), None).unwrap();
     host.pipeline().add_pre(None, Arc::new(AskAbout("endless".into()))).keep();
-    let session = host.session(SessionOptions::new("s").scope("agent"));
+    let session = host.session(SessionOptions::new("s").scope("agent")).unwrap();
     session.set_turn(Some(1));
     assert_eq!(
         session.call("endless", json!({})).await.unwrap_err().to_string(),

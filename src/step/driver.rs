@@ -230,6 +230,7 @@ impl<'a> Driver<'a> {
             session: self.root.session.clone(),
             scope: self.root.scope.clone(),
             parent: None,
+            event: seq,
             cancel: if matches!(fate, Fate::Run(_)) { self.root.cancel.clone() } else { dead() },
             root: self.root.working_root.clone(),
             progress: self.root.progress.clone(),

@@ -17,7 +17,7 @@ fn session(builder: HostBuilder) -> (Session, MemoryStore) {
     host.registry().open_scope("agent".into(), None).unwrap();
     host.pipeline().add_pre(None, Arc::new(AskAboutWriting)).keep();
     let (ledger, store) = Ledger::in_memory("s".into(), Arc::clone(host.clock()));
-    let session = host.session(SessionOptions::new("s").scope("agent").ledger(ledger));
+    let session = host.session(SessionOptions::new("s").scope("agent").ledger(ledger)).unwrap();
     session.set_turn(Some(1));
     (session, store)
 }
