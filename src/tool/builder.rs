@@ -277,6 +277,32 @@ mod tests {
         assert_eq!(error.to_string(), "tool `t`: the output contract is missing; call `.output(schema)`");
     }
 
+    /// T-8
+    #[test]
+    fn a_tool_with_a_schema_of_any_depth_is_refused() {
+        let object =
+            |name: &str, member: Value| Value::Object([(name.to_owned(), member)].into_iter().collect());
+        let deep = || {
+            // Moved in, not copied: `json!` would copy level by level.
+            let wrap = |items: Value, _| {
+                let mut array = object("items", items);
+                array["type"] = json!("array");
+                array
+            };
+            (0..30_000).fold(json!({"type": "string"}), wrap)
+        };
+        let parameters = || {
+            let mut parameters = object("properties", object("a", deep()));
+            parameters["type"] = json!("object");
+            parameters
+        };
+        let builder = || Tool::builder("t").output(json!({"type": "null"}));
+        assert!(builder().parameters(parameters()).handler(nothing).is_err());
+        assert!(builder().foreign_parameters(parameters()).handler(nothing).is_err());
+        assert!(builder().foreign_parameters(deep()).handler(nothing).is_err(), "not an object either");
+        assert!(Tool::builder("t").output(deep()).handler(nothing).is_err());
+    }
+
     /// T-1
     #[test]
     fn a_model_is_shown_three_members_and_no_more() {

@@ -129,7 +129,7 @@ mod tests {
             .map(|line| line.strip_prefix(' ').unwrap_or(line))
             .collect();
         let compiled = example(&page.join("\n"), "```\n");
-        assert_eq!(example(include_str!("../../README.md"), "```rust\n"), compiled);
+        assert_eq!(example(include_str!("../../README.md"), "## A tool in Rust\n\n```rust\n"), compiled);
         assert!(compiled.lines().filter(|line| !line.trim().is_empty()).count() < 15, "{compiled}");
         assert!(compiled.contains("tool::<Add, Sum>"), "{compiled}");
     }

@@ -1,13 +1,8 @@
 //! Depths that no stack would bear (T-8).
 
 use super::*;
-use crate::tool::{Tool, ToolContext, ToolError};
 
 const DEEP: usize = 30_000;
-
-async fn nothing(_args: Value, _context: ToolContext) -> Result<Value, ToolError> {
-    Ok(Value::Null)
-}
 
 fn nested(depth: usize, mut value: Value, wrap: impl Fn(Value) -> Value) -> Value {
     for _ in 0..depth {
@@ -34,21 +29,6 @@ fn a_schema_of_any_depth_is_compiled_or_refused_and_overflows_nothing() {
         let error = compile(deep_schema(DEEP)).unwrap_err();
         assert_eq!(error.to_string(), "the schema is nested more than 512 levels deep");
     }
-}
-
-/// T-8
-#[test]
-fn a_tool_with_a_schema_of_any_depth_is_refused() {
-    let builder = || Tool::builder("t").output(json!({"type": "null"}));
-    let parameters =
-        || object([("type", json!("object")), ("properties", object([("a", deep_schema(DEEP))]))]);
-    assert!(builder().parameters(parameters()).handler(nothing).is_err());
-    assert!(builder().foreign_parameters(parameters()).handler(nothing).is_err());
-    assert!(
-        builder().foreign_parameters(deep_schema(DEEP)).handler(nothing).is_err(),
-        "not an object either"
-    );
-    assert!(Tool::builder("t").output(deep_schema(DEEP)).handler(nothing).is_err());
 }
 
 /// T-6, T-8
