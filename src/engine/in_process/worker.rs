@@ -91,9 +91,9 @@ fn run(mut isolate: FreshIsolate, job: Job) {
 }
 
 fn left_timers(count: usize) -> String {
-    let (timers, it) =
-        if count == 1 { ("1 timer was".to_owned(), "it") } else { (format!("{count} timers were"), "them") };
+    let (timers, they) =
+        if count == 1 { ("1 timer was".to_owned(), "it") } else { (format!("{count} timers were"), "they") };
     format!(
-        "{timers} still waiting when the program ended, and what {it} would have done did not happen; await a promise that the timer settles"
+        "{timers} still waiting when the program ended, and what {they} would have done did not happen; await a promise that the timer settles"
     )
 }

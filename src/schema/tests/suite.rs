@@ -1,8 +1,8 @@
 //! The official JSON Schema test suite, where it is at hand.
 //!
-//! It is read in place, from `data/json-schema-test-suite` of the folder that `ISOLANE_SHARED` names (`../shared` when
-//! absent); without it these tests pass and say so. What does not come out as the suite says is listed here with its
-//! reason, and the lists must be exact: a difference that goes away has to go from the list too.
+//! It is read in place, from `../shared/data/json-schema-test-suite`; without it these tests pass and say so. What does
+//! not come out as the suite says is listed here with its reason, and the lists must be exact: a difference that goes
+//! away has to go from the list too.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
