@@ -1,20 +1,29 @@
 //! Scripted tools, interceptors and stores that write down what happens, for the tests of schedulers.
 //!
-//! Owns the trace, the bodies that wait until a test releases them, the interceptors that a test can hold up, and the
-//! store that tells of events. It never decides when anything goes on. It calls the tool's builder.
+//! Owns the trace, the bodies that wait until a test releases them, the interceptors that a test can hold up, the store
+//! that tells of events, and a pipeline with all of these. It never decides when anything goes on. It calls the tool's
+//! builder.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::{Notify, oneshot};
+use tokio_util::sync::CancellationToken;
 
+use crate::clock::ManualClock;
 use crate::content::ContentBlock;
 use crate::ids::CallId;
-use crate::ledger::{EventBody, LedgerStore, MemoryStore, WatchedStore};
+use crate::ledger::{EventBody, Ledger, LedgerOptions, LedgerStore, MemoryStore, StoreError, WatchedStore};
+use crate::limits::CallLimits;
 use crate::outcome::CallResult;
-use crate::pipeline::{BoxFuture, Call, Decision, PostDecision, PostExecute, PostNext, PreExecute, PreNext};
+use crate::pipeline::{
+    ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call, Decision, Pipeline, PostDecision,
+    PostExecute, PostNext, PreExecute, PreNext,
+};
+use crate::registry::{Registry, Target};
 use crate::tool::{Concurrency, Tool, ToolBuilder, ToolContext, ToolError};
 
 /// What everybody writes down, in order.
@@ -183,9 +192,75 @@ impl PostExecute for Watch {
     }
 }
 
-/// A store without a thread that writes the events of calls into the trace as well.
-pub(crate) fn telling(kept: MemoryStore, trace: Trace) -> Box<dyn LedgerStore> {
+/// Asks nobody: the question stays open until the call is cancelled.
+#[derive(Debug)]
+struct NeverAnswers;
+
+impl ApprovalService for NeverAnswers {
+    fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// How long the schedulers under test wait for bodies that were told to stop.
+pub(crate) const DRAIN: Duration = Duration::from_secs(5);
+
+/// The parts that a scheduler with the configuration `C` works on, before it does.
+#[derive(Clone)]
+pub(crate) struct Setup<C> {
+    pub(crate) config: C,
+    pub(crate) pipeline: Pipeline,
+    pub(crate) bodies: Bodies,
+    pub(crate) watch: Watch,
+    pub(crate) clock: ManualClock,
+    pub(crate) store: MemoryStore,
+    pub(crate) ledger: Ledger,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl<C> Setup<C> {
+    pub(crate) fn new(config: C) -> Self {
+        let registry = Registry::new();
+        registry.open_scope("agent".into(), None).unwrap();
+        let bodies = Bodies::default();
+        for tool in [
+            bodies.gated("par", Concurrency::Parallel, true),
+            bodies.gated("deaf", Concurrency::Parallel, false),
+            bodies.gated("alone", Concurrency::Exclusive, true),
+            bodies.immediate("now", Concurrency::Parallel, Reply::Value),
+            bodies.immediate("denied", Concurrency::Parallel, Reply::Value),
+            bodies.immediate("asks", Concurrency::Parallel, Reply::Value),
+        ] {
+            registry.register(&Target::Global, tool).unwrap().keep();
+        }
+        let approval: Arc<dyn ApprovalService> = Arc::new(NeverAnswers);
+        let pipeline = Pipeline::new(registry, CallLimits::default(), Some(approval));
+        let (clock, store) = (ManualClock::new(), MemoryStore::new());
+        let ledger = ledger(&clock, telling(store.clone(), bodies.trace.clone(), usize::MAX));
+        let watch = Watch { trace: bodies.trace.clone(), ..Watch::default() };
+        Self { config, pipeline, bodies, watch, clock, store, ledger, cancel: CancellationToken::new() }
+    }
+
+    /// Has the ordered parts written into the trace.
+    pub(crate) fn watched(self) -> Self {
+        self.pipeline.add_pre(None, Arc::new(self.watch.clone())).keep();
+        self.pipeline.add_post(None, Arc::new(self.watch.clone())).keep();
+        self
+    }
+}
+
+pub(crate) fn ledger(clock: &ManualClock, store: Box<dyn LedgerStore>) -> Ledger {
+    Ledger::new("s".into(), Arc::new(clock.clone()), store, LedgerOptions::default()).unwrap()
+}
+
+/// A store without a thread that writes the events of calls into the trace as well, and is full after `room` appends.
+pub(crate) fn telling(kept: MemoryStore, trace: Trace, mut room: usize) -> Box<dyn LedgerStore> {
     Box::new(WatchedStore::new(kept, move |events| {
+        room = room.checked_sub(1).ok_or_else(|| StoreError::Io {
+            action: "write",
+            path: "full".into(),
+            source: std::io::Error::other("no space left"),
+        })?;
         for event in events {
             match &event.body {
                 EventBody::CodeDispatchStart(data) => trace.note("start", number(&data.call)),
@@ -195,5 +270,6 @@ pub(crate) fn telling(kept: MemoryStore, trace: Trace) -> Box<dyn LedgerStore> {
                 other => panic!("a scheduler writes no {}", other.kind()),
             }
         }
+        Ok(())
     }))
 }

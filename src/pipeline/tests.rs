@@ -47,6 +47,18 @@ impl Bench {
         self.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
     }
 
+    /// A tool `wait` that does nothing until it is told to stop, and succeeds then.
+    fn waiting(&self) {
+        let tool = Tool::builder("wait")
+            .output(json!({"type": "integer"}))
+            .handler(|_args: Value, context: ToolContext| async move {
+                context.cancel.cancelled().await;
+                Ok::<_, ToolError>(json!(1))
+            })
+            .unwrap();
+        self.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
+    }
+
     async fn call(&self, name: &str, args: Value) -> CallResult {
         self.pipeline.execute(self.request(name, args)).await
     }
@@ -453,14 +465,7 @@ impl AroundDispatch for OwnSignal {
 async fn a_wrapper_cannot_take_the_callers_power_to_cancel() {
     let bench = Bench::new(None);
     bench.pipeline.add_around(None, Arc::new(OwnSignal)).keep();
-    let tool = Tool::builder("wait")
-        .output(json!({"type": "integer"}))
-        .handler(|_args: Value, context: ToolContext| async move {
-            context.cancel.cancelled().await;
-            Ok::<_, ToolError>(json!(1))
-        })
-        .unwrap();
-    bench.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
+    bench.waiting();
     let request = bench.request("wait", json!({}));
     let cancel = request.cancel.clone();
     let (result, ()) = tokio::join!(bench.pipeline.execute(request), async { cancel.cancel() });

@@ -1,7 +1,7 @@
 //! A store in memory that is watched, for tests.
 //!
-//! Owns the one wrapper around [`MemoryStore`] that lets a test see, or hold up, every append before it is done. It
-//! never changes what is kept. It calls the store in memory.
+//! Owns the one wrapper around [`MemoryStore`] that lets a test see, hold up or refuse every append before it is
+//! done. It never changes what is kept. It calls the store in memory.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ pub(crate) struct WatchedStore<F> {
     threaded: bool,
 }
 
-impl<F: FnMut(&[LedgerEvent]) + Send> WatchedStore<F> {
+impl<F: FnMut(&[LedgerEvent]) -> Result<(), StoreError> + Send> WatchedStore<F> {
     /// Keeps in `kept`; events are appended where they are recorded.
     pub(crate) fn new(kept: MemoryStore, before: F) -> Self {
         Self { kept, before, threaded: false }
@@ -28,9 +28,9 @@ impl<F: FnMut(&[LedgerEvent]) + Send> WatchedStore<F> {
     }
 }
 
-impl<F: FnMut(&[LedgerEvent]) + Send> LedgerStore for WatchedStore<F> {
+impl<F: FnMut(&[LedgerEvent]) -> Result<(), StoreError> + Send> LedgerStore for WatchedStore<F> {
     fn append(&mut self, events: &[LedgerEvent]) -> Result<(), StoreError> {
-        (self.before)(events);
+        (self.before)(events)?;
         self.kept.append(events)
     }
 

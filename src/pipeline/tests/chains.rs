@@ -366,14 +366,7 @@ async fn signals_of_wrappers_are_derived_from_each_other() {
         }
     }
     let bench = Bench::new(None);
-    let tool = Tool::builder("wait")
-        .output(json!({"type": "integer"}))
-        .handler(|_args: Value, context: ToolContext| async move {
-            context.cancel.cancelled().await;
-            Ok::<_, ToolError>(json!(1))
-        })
-        .unwrap();
-    bench.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
+    bench.waiting();
     let signal = CancellationToken::new();
     bench.pipeline.add_around(None, Arc::new(Outer(signal.clone()))).keep();
     bench.pipeline.add_around(None, Arc::new(Inner)).keep();

@@ -2,49 +2,12 @@
 
 use super::*;
 use crate::ledger::{FsyncPolicy, JsonLinesStore, read_events};
+use crate::pipeline::script::{ledger, telling};
 
-/// A store that refuses everything after so many events.
-#[derive(Debug)]
-struct Full {
-    telling: Box<dyn LedgerStore>,
-    left: usize,
-}
-
-impl LedgerStore for Full {
-    fn append(&mut self, events: &[LedgerEvent]) -> Result<(), StoreError> {
-        if self.left == 0 {
-            let source = std::io::Error::other("no space left");
-            return Err(StoreError::Io { action: "write", path: "full".into(), source });
-        }
-        self.left -= 1;
-        self.telling.append(events)
-    }
-
-    fn sync(&mut self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn last_seq(&mut self, session: &SessionId) -> Result<u64, StoreError> {
-        self.telling.last_seq(session)
-    }
-
-    fn read(&mut self, session: &SessionId) -> Result<Vec<LedgerEvent>, StoreError> {
-        self.telling.read(session)
-    }
-
-    fn read_all(&mut self) -> Result<Vec<LedgerEvent>, StoreError> {
-        self.telling.read_all()
-    }
-
-    fn wants_thread(&self) -> bool {
-        false
-    }
-}
-
+/// With a store that refuses everything after so many events.
 fn full_after(events: usize) -> Setup {
     let mut setup = Setup::new(config());
-    let telling = telling(setup.store.clone(), setup.bodies.trace.clone());
-    setup.ledger = ledger(&setup.clock, Box::new(Full { telling, left: events }));
+    setup.ledger = ledger(&setup.clock, telling(setup.store.clone(), setup.bodies.trace.clone(), events));
     setup
 }
 

@@ -18,77 +18,24 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::clock::ManualClock;
-use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore, StoreError};
+use crate::ledger::{EventBody, LedgerEvent, LedgerOptions};
 use crate::limits::CallLimits;
 use crate::outcome::ErrorCode;
-use crate::pipeline::script::{Bodies, Reply, Watch, number, telling};
+use crate::pipeline::script::{Bodies, DRAIN, Reply, number};
 use crate::pipeline::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalService, AroundDispatch, AroundNext, Attachment, BoxFuture,
-    Call, Decision, PreExecute, PreNext, ResultObserver,
+    AroundDispatch, AroundNext, Attachment, BoxFuture, Call, Decision, PreExecute, PreNext, ResultObserver,
 };
 use crate::registry::{Disposer, Registry, Target};
 use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
-
-/// Asks nobody: the question stays open until the call is cancelled.
-#[derive(Debug)]
-struct NeverAnswers;
-
-impl ApprovalService for NeverAnswers {
-    fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
-        Box::pin(std::future::pending())
-    }
-}
-
-const DRAIN: Duration = Duration::from_secs(5);
 
 fn config() -> StepConfig {
     StepConfig { drain: Some(DRAIN), ..StepConfig::default() }
 }
 
 /// The parts of a step that has not begun.
-struct Setup {
-    config: StepConfig,
-    pipeline: Pipeline,
-    bodies: Bodies,
-    watch: Watch,
-    clock: ManualClock,
-    store: MemoryStore,
-    ledger: Ledger,
-    cancel: CancellationToken,
-}
+type Setup = crate::pipeline::script::Setup<StepConfig>;
 
 impl Setup {
-    fn new(config: StepConfig) -> Self {
-        let registry = Registry::new();
-        registry.open_scope("agent".into(), None).unwrap();
-        let bodies = Bodies::default();
-        for tool in [
-            bodies.gated("par", Concurrency::Parallel, true),
-            bodies.gated("deaf", Concurrency::Parallel, false),
-            bodies.gated("alone", Concurrency::Exclusive, true),
-            bodies.immediate("now", Concurrency::Parallel, Reply::Value),
-            bodies.immediate("denied", Concurrency::Parallel, Reply::Value),
-            bodies.immediate("asks", Concurrency::Parallel, Reply::Value),
-        ] {
-            registry.register(&Target::Global, tool).unwrap().keep();
-        }
-        let approval: Arc<dyn ApprovalService> = Arc::new(NeverAnswers);
-        let pipeline = Pipeline::new(registry, CallLimits::default(), Some(approval));
-        let (clock, store) = (ManualClock::new(), MemoryStore::new());
-        let telling = telling(store.clone(), bodies.trace.clone());
-        let ledger = ledger(&clock, telling);
-        let watch = Watch { trace: bodies.trace.clone(), ..Watch::default() };
-        Self { config, pipeline, bodies, watch, clock, store, ledger, cancel: CancellationToken::new() }
-    }
-
-    /// Has the ordered parts written into the trace.
-    fn watched(self) -> Self {
-        self.pipeline.add_pre(None, Arc::new(self.watch.clone())).keep();
-        self.pipeline.add_post(None, Arc::new(self.watch.clone())).keep();
-        self
-    }
-
     fn scheduler(&self) -> StepScheduler {
         let clock = Arc::new(self.clock.clone());
         StepScheduler::new(self.pipeline.clone(), self.ledger.clone(), clock, self.config.clone())
@@ -111,10 +58,6 @@ impl Setup {
         let stepping = tokio::spawn(async move { scheduler.execute(root, calls).await });
         Bench { setup: self, stepping: Some(stepping), seen: 0 }
     }
-}
-
-fn ledger(clock: &ManualClock, store: Box<dyn LedgerStore>) -> Ledger {
-    Ledger::new("s".into(), Arc::new(clock.clone()), store, LedgerOptions::default()).unwrap()
 }
 
 /// Calls of these tools, with the ids `c:1`, `c:2` and so on.

@@ -169,23 +169,7 @@ impl World {
                 StepCall::new(id(n).as_str(), call.tool, args)
             })
             .collect();
-        self.setup.copy().start_calls(calls)
-    }
-}
-
-impl Setup {
-    /// The same parts once more.
-    fn copy(&self) -> Self {
-        Self {
-            config: self.config.clone(),
-            pipeline: self.pipeline.clone(),
-            bodies: self.bodies.clone(),
-            watch: self.watch.clone(),
-            clock: self.clock.clone(),
-            store: self.store.clone(),
-            ledger: self.ledger.clone(),
-            cancel: self.cancel.clone(),
-        }
+        self.setup.clone().start_calls(calls)
     }
 }
 

@@ -9,23 +9,23 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 
+/// A sub-call inside its run, and the run inside the call that carries it.
+const A_RUN_OF_ONE_CALL: [&str; 6] = [
+    "tool/call call-1",
+    "run/start call-1",
+    "tool/code-dispatch-start call-1:code:1 of call-1",
+    "tool/code-dispatch call-1:code:1 of call-1",
+    "run/end call-1",
+    "tool/result call-1",
+];
+
 /// L-1, L-2: a run is recorded in its session's ledger, under the call that carries it.
 #[tokio::test]
 async fn the_run_is_recorded_inside_its_call() {
     let (session, store) = session_with(RunLimits::default(), Vec::new());
     run_code(&session, "return await tools.add({ a: 1, b: 2 })").await.unwrap();
     let told: Vec<_> = store.events().iter().map(|event| told(&event.body)).collect();
-    assert_eq!(
-        told,
-        [
-            "tool/call call-1",
-            "run/start call-1",
-            "tool/code-dispatch-start call-1:code:1 of call-1",
-            "tool/code-dispatch call-1:code:1 of call-1",
-            "run/end call-1",
-            "tool/result call-1",
-        ]
-    );
+    assert_eq!(told, A_RUN_OF_ONE_CALL);
 }
 
 fn told(body: &EventBody) -> String {
@@ -75,17 +75,7 @@ async fn a_cancelled_call_drains_its_run_before_its_result_is_written() {
     assert_eq!(*log.lock().unwrap(), ["watched"]);
     let events = store.events();
     let told: Vec<_> = events.iter().map(|event| told(&event.body)).collect();
-    assert_eq!(
-        told,
-        [
-            "tool/call call-1",
-            "run/start call-1",
-            "tool/code-dispatch-start call-1:code:1 of call-1",
-            "tool/code-dispatch call-1:code:1 of call-1",
-            "run/end call-1",
-            "tool/result call-1",
-        ]
-    );
+    assert_eq!(told, A_RUN_OF_ONE_CALL);
     let EventBody::CodeDispatch(settled) = &events[3].body else { unreachable!("{events:?}") };
     assert_eq!(settled.code, Some(ErrorCode::Aborted));
     // The model reads, and the host gets, all that a failed run has to tell.

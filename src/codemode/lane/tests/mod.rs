@@ -20,30 +20,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::clock::ManualClock;
 use crate::content::ContentBlock;
-use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, MemoryStore, WatchedStore};
-use crate::limits::CallLimits;
+use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, WatchedStore};
 use crate::outcome::{CallFailure, CallResult, ErrorCode, SubCallState};
-use crate::pipeline::script::{Bodies, Reply, Watch, number, telling};
-use crate::pipeline::{ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call};
-use crate::registry::{Disposer, Registry, Target};
+use crate::pipeline::Call;
+use crate::pipeline::script::{DRAIN, Reply, number};
+use crate::registry::{Disposer, Target};
 use crate::tool::{Concurrency, Tool, ToolContext};
-
-/// Asks nobody: the question stays open until the call is cancelled.
-#[derive(Debug)]
-struct NeverAnswers;
-
-impl ApprovalService for NeverAnswers {
-    fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
-        Box::pin(std::future::pending())
-    }
-}
-
-const DRAIN: Duration = Duration::from_secs(5);
 
 fn config() -> LaneConfig {
     LaneConfig {
@@ -56,49 +41,9 @@ fn config() -> LaneConfig {
 }
 
 /// The parts of a lane that is not driven yet.
-struct Setup {
-    config: LaneConfig,
-    pipeline: Pipeline,
-    bodies: Bodies,
-    watch: Watch,
-    clock: ManualClock,
-    store: MemoryStore,
-    ledger: Ledger,
-    cancel: CancellationToken,
-}
+type Setup = crate::pipeline::script::Setup<LaneConfig>;
 
 impl Setup {
-    fn new(config: LaneConfig) -> Self {
-        let registry = Registry::new();
-        registry.open_scope("agent".into(), None).unwrap();
-        let bodies = Bodies::default();
-        for tool in [
-            bodies.gated("par", Concurrency::Parallel, true),
-            bodies.gated("deaf", Concurrency::Parallel, false),
-            bodies.gated("alone", Concurrency::Exclusive, true),
-            bodies.immediate("now", Concurrency::Parallel, Reply::Value),
-            bodies.immediate("denied", Concurrency::Parallel, Reply::Value),
-            bodies.immediate("asks", Concurrency::Parallel, Reply::Value),
-        ] {
-            registry.register(&Target::Global, tool).unwrap().keep();
-        }
-        let approval: Arc<dyn ApprovalService> = Arc::new(NeverAnswers);
-        let pipeline = Pipeline::new(registry, CallLimits::default(), Some(approval));
-        let (clock, store) = (ManualClock::new(), MemoryStore::new());
-        let telling = telling(store.clone(), bodies.trace.clone());
-        let ledger =
-            Ledger::new("s".into(), Arc::new(clock.clone()), telling, LedgerOptions::default()).unwrap();
-        let watch = Watch { trace: bodies.trace.clone(), ..Watch::default() };
-        Self { config, pipeline, bodies, watch, clock, store, ledger, cancel: CancellationToken::new() }
-    }
-
-    /// Has the ordered steps written into the trace.
-    fn watched(self) -> Self {
-        self.pipeline.add_pre(None, Arc::new(self.watch.clone())).keep();
-        self.pipeline.add_post(None, Arc::new(self.watch.clone())).keep();
-        self
-    }
-
     fn open(&self) -> (LaneHandle, LaneDriver) {
         let root = LaneRoot {
             parent: "c".into(),

@@ -135,6 +135,7 @@ async fn the_program_has_its_value_before_the_settled_event_is_written() {
             looked.lock().unwrap().push((event.body.kind(), handle.outstanding()));
             assert_eq!(handle.take_settled().is_some(), event.seq == 2);
         }
+        Ok(())
     }));
     let clock = Arc::new(setup.clock.clone());
     setup.ledger = Ledger::new("s".into(), clock, store, LedgerOptions::default()).unwrap();

@@ -87,6 +87,7 @@ async fn a_slow_store_holds_the_lane_back_and_every_event_is_there_at_the_end() 
         let store = WatchedStore::new(setup.store.clone(), move |events| {
             let _ = asked.send(events.len());
             let _ = gate.recv();
+            Ok(())
         });
         let store = Box::new(store.threaded());
         let clock = Arc::new(setup.clock.clone());
