@@ -103,7 +103,8 @@ fn program_run(
     state: SessionState,
 ) -> ProgramRun {
     let text = |name: &str| args.get(name).and_then(Value::as_str).map(str::to_owned);
-    let number = |name: &str| args.get(name).and_then(whole);
+    // The pipeline spells `5000.0` as the integer that it is; one beyond 64 bits lowers no limit.
+    let number = |name: &str| args.get(name).and_then(Value::as_u64);
     let mut limits = settings.limits;
     if let Some(timeout) = number("timeout_ms") {
         limits.wall = limits.wall.min(Duration::from_millis(timeout));
@@ -128,13 +129,6 @@ fn program_run(
         progress: context.progress_sink(),
         working_root: context.root().map(Into::into),
     }
-}
-
-/// The number, however it is written: to a JSON Schema, `5000.0` is an integer too. Nothing for one beyond 64 bits,
-/// which lowers no limit.
-fn whole(value: &Value) -> Option<u64> {
-    let Value::Number(number) = value else { return None };
-    number.as_u64().or_else(|| number.to_string().strip_suffix(".0")?.parse().ok())
 }
 
 /// The value for hosts, the text for the model; what sub-calls handed back goes on to the outer call (T-15).
