@@ -139,6 +139,14 @@ struct Draft {
 }
 
 impl Draft {
+    /// What a key takes as the run sees it.
+    fn bytes_of(&self, key: &str, kept: &Kept) -> usize {
+        match self.changes.get(key) {
+            Some(change) => change.as_ref().map_or(0, |entry| entry.bytes),
+            None => kept.bytes_of(key),
+        }
+    }
+
     fn set(&mut self, key: String, entry: Option<Entry>, kept: &Kept) {
         if !self.changes.contains_key(&key) {
             self.replaced = self.replaced.saturating_add(kept.bytes_of(&key));
@@ -182,13 +190,10 @@ impl StateDraft {
             return Err(StateError::Closed);
         }
         let kept = self.state.lock();
-        let (old, replaced) = match draft.changes.get(key) {
-            Some(change) => (change.as_ref().map_or(0, |entry| entry.bytes), 0),
-            None => (0, kept.bytes_of(key)),
-        };
-        let bytes = (kept.bytes + draft.bytes + entry.bytes).saturating_sub(draft.replaced + replaced + old);
+        let before = draft.bytes_of(key, &kept);
+        let bytes = (kept.bytes + draft.bytes + entry.bytes).saturating_sub(draft.replaced + before);
         // What another run has made too large can still be made smaller.
-        if bytes > self.limit && entry.bytes > old + replaced {
+        if bytes > self.limit && entry.bytes > before {
             return Err(StateError::Full { bytes, limit: self.limit });
         }
         draft.set(key.to_owned(), Some(entry), &kept);
@@ -205,10 +210,8 @@ impl StateDraft {
             return Err(StateError::Closed);
         }
         let kept = self.state.lock();
-        let has = match draft.changes.get(key) {
-            Some(change) => change.is_some(),
-            None => kept.values.contains_key(key),
-        };
+        // A value is never free: its key has a cost.
+        let has = draft.bytes_of(key, &kept) > 0;
         if has {
             draft.set(key.to_owned(), None, &kept);
         }
