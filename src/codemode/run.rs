@@ -114,7 +114,7 @@ impl ProgramRunner {
         let start = run.ledger.reserve().await.record_with(start, []);
         let prepared = tokio::select! {
             biased;
-            () = run.cancel.cancelled() => Err(RunFailure::new(RunFailureKind::Abort, "the run was cancelled")),
+            () = run.cancel.cancelled() => Err(RunFailure::cancelled()),
             prepared = self.prepare(&run) => prepared,
         };
         let spent = self.clock.monotonic().saturating_sub(begun);

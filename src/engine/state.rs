@@ -66,7 +66,7 @@ impl Trip {
                 RunFailureKind::WallTimeout,
                 format!("the run took longer than {}; do less in one program", spell_duration(limits.wall)),
             ),
-            Self::Abort => (RunFailureKind::Abort, "the run was cancelled".to_owned()),
+            Self::Abort => return RunFailure::cancelled(),
             Self::Heap => (
                 RunFailureKind::Heap,
                 format!(

@@ -90,6 +90,11 @@ impl RunFailure {
     pub fn new(kind: RunFailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), line: None, column: None, frame: None, stack: None }
     }
+
+    /// The host's own end of a run.
+    pub(crate) fn cancelled() -> Self {
+        Self::new(RunFailureKind::Abort, "the run was cancelled")
+    }
 }
 
 /// What became of one sub-call (CM-31).

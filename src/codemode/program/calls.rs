@@ -84,7 +84,7 @@ pub(super) fn call_of(function: &Function) -> Option<Call> {
 
 /// Programs that expect their globals as parameters get them: `async ({tools}) => ...`.
 fn arguments<'a>(parameters: impl Iterator<Item = &'a Pat> + Clone) -> Call {
-    const GIVEN: [&str; 4] = ["tools", "console", "print", "state"];
+    const GIVEN: [&str; 4] = ["tools", "console", "state", "print"];
     let argument = |pattern: &Pat| match pattern {
         Pat::Ident(name) => {
             GIVEN.iter().find(|given| name.id.sym == ***given).map(|given| (*given).to_owned())

@@ -49,8 +49,8 @@ impl ToolHints<'_> {
 }
 
 /// The globals that the messages name; the whole list is in the documentation of `run_code` (CM-9).
-pub(super) const GLOBALS: &str = "`tools`, `console`, `print`, `state`, `URL`, `crypto`, \
-                                  `TextEncoder`, `structuredClone`, `setTimeout` and the ECMAScript standard library";
+pub(super) const GLOBALS: &str = "`tools`, `console`, `print`, `state`, `URL`, `crypto`, `TextEncoder`, \
+                                  `structuredClone`, `setTimeout` and the ECMAScript standard library";
 
 /// A kind of power that programs of other systems take from modules and globals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +169,7 @@ pub fn explain_missing_global(name: &str, follows: &str, hints: &ToolHints<'_>) 
         ),
         "Buffer" => instead("use `Uint8Array`, `TextEncoder`, `TextDecoder`, `atob` and `btoa`"),
         "window" | "document" | "navigator" | "localStorage" | "sessionStorage" | "location" => {
-            instead("there is no browser: `tools` has all that a program can reach")
+            instead("there is no browser: `state` keeps JSON values between runs, `tools` does the rest")
         }
         "global" | "self" => instead("the global object is `globalThis`"),
         "WebAssembly" | "SharedArrayBuffer" | "Atomics" | "eval" | "Worker" => {
