@@ -158,6 +158,8 @@ impl HostBuilder {
     }
 
     /// Sets how approval is asked for, and whom (PO-8). Absent: whatever needs approval is denied (P-2).
+    ///
+    /// A question belongs to a turn of its session, which [`Session::set_turn`] begins; outside of turns nobody is asked.
     pub fn approvals(mut self, approvals: Approvals) -> Self {
         self.approvals = Some(approvals);
         self

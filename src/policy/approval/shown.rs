@@ -1,8 +1,9 @@
 //! A question as a person reads it on a terminal.
 //!
 //! Owns the text. Whatever comes from a model or a tool is shown, never sent: nothing of it can steer the terminal,
-//! reorder the line or pass for the text around it. What is left out is said to be left out. It calls nobody.
+//! reorder the line or pass for the text around it. What is left out is said to be left out. It calls `ids`.
 
+use crate::ids::spelling::push_visible;
 use crate::pipeline::ApprovalQuestion;
 
 /// Arguments with more characters than this are shown by their beginning and their end.
@@ -29,19 +30,16 @@ pub(super) fn question_text(question: &ApprovalQuestion<'_>) -> String {
     text
 }
 
-/// The text on one line, with all that is not plainly visible as an escape such as `\u{1b}`.
+/// The text on one line, with all that nobody would see as an escape such as `\u001b`.
 pub(super) fn inert(text: &str) -> String {
     inert_lines(text).replace('\n', "\\n")
 }
 
 /// The same, keeping ends of lines.
 fn inert_lines(text: &str) -> String {
-    const PLAIN: [char; 4] = ['"', '\'', '\\', '\n'];
     let mut shown = String::with_capacity(text.len());
-    for piece in text.split_inclusive(PLAIN) {
-        let visible = piece.trim_end_matches(PLAIN);
-        shown.extend(visible.escape_debug());
-        shown.push_str(piece.get(visible.len()..).unwrap_or_default());
+    for character in text.chars() {
+        if character == '\n' { shown.push('\n') } else { push_visible(&mut shown, character) }
     }
     shown
 }
@@ -99,9 +97,9 @@ mod tests {
         let args = json!({"a\u{1b}[2J": "x\u{9b}1A\ny\u{202e}z\u{200b}\u{7f}\u{2028}", "日本": "é 🙂"});
         insta::assert_snapshot!(shown("rm\u{202e}", &args, Some("one\ntwo\u{7}\r")), @r#"
 
-        A call of `rm\u{202e}` needs approval: one\ntwo\u{7}\r
+        A call of `rm\u202e` needs approval: one\ntwo\u0007\u000d
           | {
-          |   "a\u001b[2J": "x\u{9b}1A\ny\u{202e}z\u{200b}\u{7f}\u{2028}",
+          |   "a\u001b[2J": "x\u009b1A\ny\u202ez\u200b\u007f\u2028",
           |   "日本": "é 🙂"
           | }
         Allow this one call? y: yes; Enter: no; anything else: no, and the model is told why: 

@@ -105,7 +105,7 @@ async fn a_person_answers_line_by_line() {
         (&["\n"], ApprovalAnswer::Rejected { note: None }),
         (&["No\n"], ApprovalAnswer::Rejected { note: None }),
         (&["yess\n"], rejected("yess")),
-        (&["use ", "b.txt\u{1b}[2J\n"], rejected("use b.txt\\u{1b}[2J")),
+        (&["use ", "b.txt\u{1b}[2J\n"], rejected("use b.txt\\u001b[2J")),
     ];
     for (times, (lines, expected)) in cases.into_iter().enumerate() {
         let asking = start(&terminal, "write");
