@@ -54,6 +54,8 @@ pub(super) struct Driver<'a> {
     patience: Patience,
     /// How long bodies are waited for, from when the abort was noticed.
     deadline: Option<Deadline>,
+    /// An ordered part was given up. Whatever holds up a second one is not waited for again.
+    gave_up: bool,
     /// An exclusive call runs or is being committed (S-2).
     barrier: bool,
     /// The head of the queue is exclusive and waits for an empty pool; it is asked again when that has changed.
@@ -110,6 +112,7 @@ impl<'a> Driver<'a> {
             pool: Pool::new(Hosting::Inline),
             patience: Patience { clock: Arc::clone(clock), limit: config.drain },
             deadline: None,
+            gave_up: false,
             barrier: false,
             head_waits: false,
             serial: false,
@@ -301,11 +304,19 @@ impl<'a> Driver<'a> {
     /// time that a body would have had (P-14).
     pub(super) async fn ordered<F: Future>(&mut self, part: F) -> Option<F::Output> {
         let mut deadline = None;
+        let gave_up = self.gave_up;
         let given_up = |context: &mut Context<'_>| {
             ready!(self.aborted.as_mut().poll(context));
+            // Bodies run meanwhile, and so does their time.
+            self.deadline.get_or_insert_with(|| self.patience.begin());
+            if gave_up {
+                return Poll::Ready(());
+            }
             deadline.get_or_insert_with(|| self.patience.begin()).poll(context)
         };
-        self.pool.beside_until(part, given_up).await
+        let output = self.pool.beside_until(part, given_up).await;
+        self.gave_up |= output.is_none();
+        output
     }
 
     /// A place in the ledger's backlog, while bodies go on.

@@ -86,7 +86,8 @@ pub struct StepConfig {
     /// How calls may overlap. Default [`BatchRule::Groups`].
     pub batch_rule: BatchRule,
     /// How long bodies that were told to stop, and interceptors that review calls, are waited for after the step was
-    /// cancelled; absent: for ever (P-14). It does not limit a step that nobody cancels.
+    /// cancelled; absent: for ever (P-14). After one review has not come in this time, no other is waited for. It does
+    /// not limit a step that nobody cancels.
     pub drain: Option<Duration>,
 }
 

@@ -264,6 +264,11 @@ fn accident(source: &Source, module: &Module, facts: &Facts, hints: &ToolHints<'
         let message = "`#` is neither a comment nor a heading here; a comment begins with `//`".to_owned();
         return Err(Refusal::Syntax(source.position(offset), message));
     }
+    if let Some((offset, name)) = &facts.keyword {
+        let message =
+            format!("the arguments of a tool are one object: write `({{{name}: ...}})`, not `({name}=...)`");
+        return Err(Refusal::Syntax(source.position(*offset), message));
+    }
     let commands = module.body.iter().all(|item| match item {
         ModuleItem::Stmt(Stmt::Expr(statement)) => command(&statement.expr)
             .is_some_and(|name| refuse::is_command(name) && !hints.names.contains(&name)),

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 
 use swc_common::Spanned;
 use swc_ecma_ast::{
-    ArrowExpr, AutoAccessor, AwaitExpr, BinExpr, BinaryOp, BindingIdent, Callee, Constructor, Decorator,
-    Expr, FnDecl, Function, GetterProp, Ident, JSXElement, JSXFragment, MetaPropExpr, MetaPropKind, Module,
-    ReturnStmt, SetterProp, SimpleAssignTarget, StaticBlock, TaggedTpl, TsImportType,
+    ArrowExpr, AssignOp, AutoAccessor, AwaitExpr, BinExpr, BinaryOp, BindingIdent, Callee, Constructor,
+    Decorator, Expr, FnDecl, Function, GetterProp, Ident, JSXElement, JSXFragment, MetaPropExpr,
+    MetaPropKind, Module, ReturnStmt, SetterProp, SimpleAssignTarget, StaticBlock, TaggedTpl, TsImportType,
 };
 use swc_ecma_visit::{Visit, VisitWith};
 
@@ -32,6 +32,8 @@ pub(super) struct Facts {
     pub(super) bad_target: Option<usize>,
     /// Every `await` of something that is not simply a call of a tool, up to [`MAX_WAITS`].
     pub(super) waits: Vec<Wait>,
+    /// Where a tool is called as in Python, `tools.read(path="a")`, and the first of the names.
+    pub(super) keyword: Option<(usize, String)>,
     /// Names in use; declaring a name is no use, nor is what a declared function says of itself.
     pub(super) used: BTreeSet<String>,
 }
@@ -58,9 +60,13 @@ pub(super) struct Dynamic {
 
 /// Walks a tree.
 pub(super) fn gather(module: &Module) -> Facts {
-    let mut walk = Walk { facts: Facts::default(), functions: 0, inside: Vec::new() };
+    let mut walk =
+        Walk { facts: Facts::default(), functions: 0, inside: Vec::new(), declared: BTreeSet::new() };
     module.visit_with(&mut walk);
-    walk.facts
+    let Walk { mut facts, declared, .. } = walk;
+    // To a variable that there is, an assignment means what it says.
+    facts.keyword = facts.keyword.filter(|(_, name)| !declared.contains(name));
+    facts
 }
 
 /// A word in front of two backticks: with a third one and lines behind it, it is prose before a Markdown fence.
@@ -73,7 +79,18 @@ fn is_empty_template_call(expression: &Expr) -> bool {
 fn is_tool_call(expression: &Expr) -> bool {
     let Expr::Call(call) = expression else { return false };
     let Callee::Expr(callee) = &call.callee else { return false };
-    matches!(&**callee, Expr::Member(member) if is_named(&member.obj, "tools"))
+    is_tool(callee)
+}
+
+fn is_tool(callee: &Expr) -> bool {
+    matches!(callee, Expr::Member(member) if is_named(&member.obj, "tools"))
+}
+
+/// `name` in `name = value`.
+fn assigned_name(expression: &Expr) -> Option<&str> {
+    let Expr::Assign(assign) = expression else { return None };
+    (assign.op == AssignOp::Assign).then_some(())?;
+    Some(&assign.left.as_ident()?.id.sym)
 }
 
 /// A call of a tool, awaited or not, and nothing around it.
@@ -93,6 +110,8 @@ struct Walk {
     functions: usize,
     /// Declared functions that are being walked.
     inside: Vec<String>,
+    /// Names of variables and parameters.
+    declared: BTreeSet<String>,
 }
 
 impl Walk {
@@ -144,7 +163,9 @@ impl Visit for Walk {
     }
 
     /// A declaration; its type is not walked.
-    fn visit_binding_ident(&mut self, _: &BindingIdent) {}
+    fn visit_binding_ident(&mut self, node: &BindingIdent) {
+        self.declared.insert(node.id.sym.to_string());
+    }
 
     fn visit_ident(&mut self, node: &Ident) {
         if !self.facts.used.contains(&*node.sym) && !self.inside.iter().any(|name| *name == *node.sym) {
@@ -166,6 +187,14 @@ impl Visit for Walk {
                 _ => None,
             });
             self.import(offset(import.span.lo), specifier, false);
+        }
+        if let Callee::Expr(callee) = &node.callee
+            && is_tool(callee)
+            && node.args.iter().all(|argument| assigned_name(&argument.expr).is_some())
+            && let Some(first) = node.args.first()
+            && let Some(name) = assigned_name(&first.expr)
+        {
+            self.facts.keyword.get_or_insert_with(|| (offset(first.expr.span_lo()), name.to_owned()));
         }
         node.visit_children_with(self);
     }

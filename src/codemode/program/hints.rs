@@ -186,6 +186,9 @@ pub fn explain_missing_global(name: &str, follows: &str, hints: &ToolHints<'_>) 
         "json" => instead("write `JSON.parse(text)` or `JSON.stringify(value)`"),
         "asyncio" => instead("write `await` and `Promise.all([...])`"),
         "input" => instead("a program cannot ask; print or return what you need to know"),
+        "lt" | "gt" | "amp" | "quot" if follows.starts_with(';') => {
+            Some(format!("the program is escaped as HTML (`&{name};`): pass it as plain text"))
+        }
         "echo" | "puts" | "println" | "printf" => instead("print with `console.log(...)`"),
         _ => {
             let tool = nearest(name, hints.names.iter().copied())?;

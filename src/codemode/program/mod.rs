@@ -147,7 +147,12 @@ pub fn prepare(
         }
         return match attempt(&without_hashbang(&fenced.text), max_nesting, hints) {
             Ok(built) => Ok(finish(source, built, fenced.note)),
-            Err(refused) => Err(error(text, &fenced.text, refused, hints)),
+            Err(refused) => {
+                let error = error(text, &fenced.text, refused, hints);
+                let language = fenced.foreign.filter(|_| error.kind == ProgramErrorKind::Syntax);
+                let message = language.and_then(|language| refuse::other_language(&language, hints));
+                Err(message.map_or(error, |message| whole(ProgramErrorKind::NotAProgram, message)))
+            }
         };
     }
     let refused = refusal.unwrap_or_else(|| Refusal::NotAProgram(refuse::empty(hints)));
@@ -173,7 +178,9 @@ fn error(text: &str, code: &str, refusal: Refusal, hints: &ToolHints<'_>) -> Pro
             if let Some(message) = refuse::recognise(code, hints) {
                 return whole(ProgramErrorKind::NotAProgram, message);
             }
-            (ProgramErrorKind::Syntax, position, message)
+            let misprint =
+                Lines::new(code).line(code, position.line).and_then(|line| refuse::misprint(line, position));
+            (ProgramErrorKind::Syntax, position, misprint.unwrap_or(message))
         }
         Refusal::Fence => {
             let position = Position { line: 1, column: 1 };

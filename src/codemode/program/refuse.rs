@@ -5,6 +5,8 @@
 //! one test for texts that parse by accident. `hints` knows the tools.
 
 use super::hints::{Power, ToolHints, first_reference};
+use super::names::without_strings;
+use super::position::Position;
 use super::{fence, python};
 use crate::ids::{nearest, tool_reference};
 
@@ -20,11 +22,64 @@ pub(super) fn foreign(language: &str, hints: &ToolHints<'_>) -> Option<String> {
     }
 }
 
+/// The message for a fenced block of a language of which nothing better is known.
+pub(super) fn other_language(language: &str, hints: &ToolHints<'_>) -> Option<String> {
+    let known =
+        language.len() <= 20 && language.chars().all(|c| c.is_ascii_alphanumeric() || "+#-.".contains(c));
+    known.then(|| {
+        format!(
+            "the fenced block is `{language}`, not a program; pass TypeScript, for example `return await {}({{...}})`",
+            first_reference(hints)
+        )
+    })
+}
+
+/// What a line means that does not parse for how it is written, not for what it says.
+pub(super) fn misprint(line: &str, place: Position) -> Option<String> {
+    let mut column = 1;
+    let character = line.chars().find(|character| {
+        let found = column >= place.column;
+        column += if character.len_utf16() == 2 { 2 } else { 1 };
+        found
+    });
+    if let Some(quote) = character.filter(|character| "“”„‟‘’‚‛«»".contains(*character)) {
+        return Some(format!("`{quote}` is a typographic quotation mark; write `\"` or `'`"));
+    }
+    let code = without_strings(line);
+    ENTITIES.iter().find(|(entity, _)| code.contains(entity)).map(|(entity, meant)| {
+        format!("the program is escaped as HTML; pass it as plain text, with `{meant}` for `{entity}`")
+    })
+}
+
+const ENTITIES: [(&str, &str); 6] =
+    [("&gt;", ">"), ("&lt;", "<"), ("&amp;", "&"), ("&quot;", "\""), ("&#39;", "'"), ("&#x27;", "'")];
+
+/// The name of the tags that a text is wrapped in, as programs are in some prompts.
+fn wrapping_tag(text: &str) -> Option<&str> {
+    const TAGS: [&str; 10] = [
+        "code",
+        "program",
+        "script",
+        "typescript",
+        "ts",
+        "javascript",
+        "js",
+        "tool_code",
+        "run_code",
+        "answer",
+    ];
+    let name = text.strip_prefix('<')?.split(['>', ' ', '\n']).next().filter(|name| TAGS.contains(name))?;
+    text.strip_suffix('>')?.strip_suffix(name)?.ends_with("</").then_some(name)
+}
+
 /// Says what a text that does not parse is, if it is not an attempt at a program.
 pub(super) fn recognise(text: &str, hints: &ToolHints<'_>) -> Option<String> {
     let text = text.trim();
     if let Some(message) = arguments(text, hints) {
         return Some(message);
+    }
+    if let Some(tag) = wrapping_tag(text) {
+        return Some(format!("pass the program without the tags `<{tag}>` and `</{tag}>` around it"));
     }
     if is_patch(text) {
         return Some(patch(hints));

@@ -6,8 +6,8 @@
 
 use swc_common::{Span, Spanned};
 use swc_ecma_ast::{
-    Decl, DefaultDecl, ExportDecl, Expr, ExprStmt, ImportDecl, ImportSpecifier, Lit, Module, ModuleDecl,
-    ModuleExportName, ModuleItem, Stmt, TsModuleRef,
+    AssignOp, Decl, DefaultDecl, ExportDecl, Expr, ExprStmt, ImportDecl, ImportSpecifier, Lit, Module,
+    ModuleDecl, ModuleExportName, ModuleItem, Stmt, TsModuleRef,
 };
 
 use super::calls::{
@@ -85,6 +85,13 @@ impl Shaper<'_> {
                 && (inner.declare || inner.global)
             {
                 self.plan.edits.blank_statement(range(inner.span));
+            }
+            if let ModuleItem::Stmt(Stmt::Expr(statement)) = item
+                && let Some(exported) = module_exports(&statement.expr)
+            {
+                let span = statement.span;
+                self.plan.edits.blank(offset(span.lo)..offset(exported.span_lo()));
+                self.default_expression(module, span, exported, &[]);
             }
             return Ok(());
         };
@@ -266,6 +273,15 @@ impl Shaper<'_> {
             None => self.plan.edits.insert(start, "return "),
         }
     }
+}
+
+/// `value` in `module.exports = value`, which is how programs of Node.js say `export default value`.
+fn module_exports(expression: &Expr) -> Option<&Expr> {
+    let Expr::Assign(assign) = expression else { return None };
+    let member = assign.left.as_simple()?.as_member()?;
+    let is_module = matches!(&*member.obj, Expr::Ident(name) if name.sym == "module");
+    let is_exports = member.prop.as_ident().is_some_and(|name| name.sym == "exports");
+    (assign.op == AssignOp::Assign && is_module && is_exports).then_some(&*assign.right)
 }
 
 fn range(span: Span) -> std::ops::Range<usize> {

@@ -159,6 +159,24 @@ async fn interceptors_that_never_answer_do_not_hold_an_aborted_step_for_ever() {
     assert_eq!(codes(&bench.outcome().await), ["ABORTED_BEFORE_DISPATCH"; 2]);
 }
 
+/// P-14: the time of bodies runs while a review is waited for, and reviews that hang have one time together.
+#[tokio::test]
+async fn an_aborted_step_takes_its_time_once() {
+    for tools in [["par", "deaf"], ["par", "par"]] {
+        let setup = Setup::new(config()).watched();
+        setup.watch.hold_review.store(true, Ordering::Relaxed);
+        let mut bench = setup.start(&tools);
+        bench.quiet().await;
+        bench.release(1, Reply::Value).await;
+        bench.setup.cancel.cancel();
+        bench.quiet().await;
+        bench.setup.clock.advance(DRAIN.saturating_sub(Duration::from_millis(1)));
+        assert!(!bench.is_done().await);
+        bench.setup.clock.advance(Duration::from_millis(1));
+        assert_eq!(codes(&bench.outcome().await), ["ABORTED"; 2], "{tools:?}");
+    }
+}
+
 /// A body whose end, by whatever means, is noted.
 fn guarded(bodies: &Bodies, alive: &Arc<()>) -> Tool {
     let (trace, alive) = (bodies.trace.clone(), Arc::clone(alive));

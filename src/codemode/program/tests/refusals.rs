@@ -209,6 +209,29 @@ fn what_the_parser_panics_over_is_a_syntax_error() {
 
 /// CM-32
 #[test]
+fn programs_that_were_garbled_on_the_way_are_told_how() {
+    let mut all = String::new();
+    for text in [
+        "const a = “hello”;",
+        "console.log(‘hi’)",
+        "const f = (x) =&gt; x + 1;",
+        "if (a &lt; 1 &amp;&amp; b) c()",
+        "<code>\nreturn 1\n</code>",
+        "<tool_code>\nconst a = ;\n</tool_code>",
+        "```sql\nselect * from t\n```",
+        "await tools.read(file_path=\"a.txt\", limit=1)",
+    ] {
+        let error = refused(text);
+        let place = error.position.map(|place| (place.line, place.column));
+        writeln!(all, "{text:?}\n  {error} {place:?}").unwrap();
+    }
+    insta::assert_snapshot!("garbled", all);
+    program("let a; tools.read(a = {b: 1})");
+    assert_eq!(refused("const a = \"&gt;\" +").message, "Unexpected end of input");
+}
+
+/// CM-32
+#[test]
 fn an_example_in_a_comment_of_a_broken_program_does_not_run() {
     let error = refused("/*\n```ts\ndanger()\n```\n*/\nconst a = ;");
     assert_eq!((error.kind, error.position.map(|place| place.line)), (Syntax, Some(6)));

@@ -83,6 +83,20 @@ fn a_lone_main_that_nobody_calls_is_called() {
 
 /// CM-7
 #[test]
+fn module_exports_is_the_value() {
+    assert_eq!(
+        body("module.exports = async () => 1;"),
+        "const __default_export=                 async () => 1;\nreturn __default_export()"
+    );
+    assert_eq!(
+        body("function f() {}\nmodule.exports = f"),
+        "function f() {}\nconst __default_export=                 f\nreturn __default_export()"
+    );
+    assert_eq!(body("module.exports.a = 1"), "return module.exports.a = 1\n");
+}
+
+/// CM-7
+#[test]
 fn export_default_is_the_value() {
     assert_eq!(
         body("export default 1 + 1"),
