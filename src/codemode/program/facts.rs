@@ -215,6 +215,8 @@ impl Visit for Walk {
 
     fn visit_simple_assign_target(&mut self, node: &SimpleAssignTarget) {
         let typed = match node {
+            // Neither a declaration nor a use.
+            SimpleAssignTarget::Ident(_) => return,
             SimpleAssignTarget::TsAs(inner) => Some(&inner.expr),
             SimpleAssignTarget::TsNonNull(inner) => Some(&inner.expr),
             SimpleAssignTarget::TsTypeAssertion(inner) => Some(&inner.expr),

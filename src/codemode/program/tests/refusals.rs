@@ -227,7 +227,7 @@ fn programs_that_were_garbled_on_the_way_are_told_how() {
     }
     insta::assert_snapshot!("garbled", all);
     program("let a; tools.read(a = {b: 1})");
-    assert_eq!(refused("const a = \"&gt;\" +").message, "Unexpected end of input");
+    assert_eq!(refused("const a = \"&gt;\" +").message, "Expression expected");
 }
 
 /// CM-32
