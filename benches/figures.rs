@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
 
+mod table;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,6 +17,7 @@ use isolane::host::{Host, RunOptions, Session, SessionOptions};
 use isolane::limits::{CallLimits, RunLimits};
 use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
+use table::{heading, row, since};
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -82,7 +85,7 @@ async fn figures() {
     let clock = SystemClock::new();
     // First, while nothing that was freed is there to be used again.
     memory().await;
-    println!("{:<58} {:>10} {:>10}", "figure", "p50", "p99");
+    heading();
 
     let limits = ProgramLimits::default();
     let hints = ToolHints { names: &["noop", "echo"], ..ToolHints::default() };
@@ -175,35 +178,8 @@ async fn memory() {
     drop(held);
 }
 
-fn since(clock: &SystemClock, begun: Duration) -> Duration {
-    clock.monotonic().saturating_sub(begun)
-}
-
 fn resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).unwrap_or_default()
-}
-
-fn row(name: &str, times: &mut [Duration]) {
-    times.sort_unstable();
-    let at = |share: f64| {
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "an index"
-        )]
-        let index = ((times.len() - 1) as f64 * share).round() as usize;
-        times[index]
-    };
-    println!("{name:<58} {:>10} {:>10}", show(at(0.5)), show(at(0.99)));
-}
-
-fn show(time: Duration) -> String {
-    if time < Duration::from_millis(1) {
-        format!("{:.2} us", time.as_secs_f64() * 1e6)
-    } else {
-        format!("{:.2} ms", time.as_secs_f64() * 1e3)
-    }
 }
