@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use isolane::step::StepCall;
+
 use super::*;
 
 /// A sub-call inside its run, and the run inside the call that carries it.
@@ -90,4 +92,47 @@ async fn a_cancelled_call_drains_its_run_before_its_result_is_written() {
     assert_eq!((&details["kind"], &details["logs"]), (&json!("abort"), &json!(["begun"])));
     let states: Vec<_> = details["sub_calls"].as_array().unwrap().iter().map(|call| &call["state"]).collect();
     assert_eq!(states, ["aborted", "not-started"]);
+}
+
+/// S-1, S-3, CM-4, L-1: a step runs programs beside native calls; a program is exclusive, and its own calls stay inside
+/// it.
+#[tokio::test]
+async fn a_step_holds_programs_and_native_calls() {
+    let (ledger, store) = Ledger::in_memory("s".into(), SystemClock::shared());
+    let host = host(PresentationMode::Both, RunLimits::default(), Vec::new());
+    let session = host.session(SessionOptions::new("s").ledger(ledger)).unwrap();
+    let program = |code| json!({"code": code, "description": "A test"});
+    let outcome = session
+        .execute_step(vec![
+            StepCall::new("a", "add", json!({"a": 1, "b": 1})),
+            StepCall::new("b", "run_code", program("return await tools.add({ a: 1, b: 2 })")),
+            StepCall::new("c", "run_code", program("throw new Error('no')")),
+            StepCall::new("d", "add", json!({"a": 2, "b": 2})),
+        ])
+        .await
+        .unwrap();
+    let texts: Vec<_> = outcome.results.iter().map(|result| read(&result.result)).collect();
+    assert_eq!((&*texts[0], &*texts[1], &*texts[3]), ("2", "3", "4"));
+    assert!(texts[2].contains("Error: no"), "{}", texts[2]);
+    assert_eq!(outcome.results[2].result.as_ref().unwrap_err().code, ErrorCode::ToolFailed);
+    let told: Vec<_> = store.events().iter().map(|event| told(&event.body)).collect();
+    assert_eq!(
+        told,
+        [
+            "tool/call a",
+            "tool/result a",
+            "tool/call b",
+            "run/start b",
+            "tool/code-dispatch-start b:code:1 of b",
+            "tool/code-dispatch b:code:1 of b",
+            "run/end b",
+            "tool/result b",
+            "tool/call c",
+            "run/start c",
+            "run/end c",
+            "tool/result c",
+            "tool/call d",
+            "tool/result d",
+        ]
+    );
 }
