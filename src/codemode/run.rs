@@ -116,6 +116,8 @@ impl ProgramRunner {
             biased;
             () = run.cancel.cancelled() => Err(RunFailure::cancelled()),
             prepared = self.prepare(&run) => prepared,
+            // What prepares the program cannot be stopped; its time is bounded by the size of the text.
+            () = self.wall(&run) => Err(RunFailure::out_of_time(run.limits.wall)),
         };
         let spent = self.clock.monotonic().saturating_sub(begun);
         let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
@@ -127,6 +129,14 @@ impl ProgramRunner {
         let slot = run.ledger.reserve().await;
         slot.record_with(|| RunEnd::new(run.call.clone(), &outcome), start);
         outcome
+    }
+
+    /// Ends with the run's time; never for a program that is prepared on the spot.
+    async fn wall(&self, run: &ProgramRun) {
+        if run.code.len() <= PREPARED_INLINE_BYTES {
+            std::future::pending().await
+        }
+        self.clock.sleep(run.limits.wall).await;
     }
 
     async fn prepare(&self, run: &ProgramRun) -> Result<(Arc<PreparedProgram>, Arc<Bindings>), RunFailure> {

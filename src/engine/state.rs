@@ -62,10 +62,7 @@ impl Trip {
                     spell_duration(limits.busy)
                 ),
             ),
-            Self::Wall => (
-                RunFailureKind::WallTimeout,
-                format!("the run took longer than {}; do less in one program", spell_duration(limits.wall)),
-            ),
+            Self::Wall => return RunFailure::out_of_time(limits.wall),
             Self::Abort => return RunFailure::cancelled(),
             Self::Heap => (
                 RunFailureKind::Heap,

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ToolName};
+use crate::limits::spell_duration;
 use crate::outcome::{DeferredContext, ErrorCode};
 
 /// Why a run failed (CM-23). Limits are judged by the host; a program cannot fake one.
@@ -94,6 +95,12 @@ impl RunFailure {
     /// The host's own end of a run.
     pub(crate) fn cancelled() -> Self {
         Self::new(RunFailureKind::Abort, "the run was cancelled")
+    }
+
+    /// The end by the wall limit, wherever the run was.
+    pub(crate) fn out_of_time(limit: Duration) -> Self {
+        let message = format!("the run took longer than {}; do less in one program", spell_duration(limit));
+        Self::new(RunFailureKind::WallTimeout, message)
     }
 }
 

@@ -177,6 +177,36 @@ async fn preparing_a_program_counts_as_time_of_its_run() {
     }
 }
 
+/// All waiting is over at once.
+#[derive(Debug)]
+struct Hasty;
+
+impl Clock for Hasty {
+    fn now(&self) -> Timestamp {
+        SystemClock::new().now()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    fn sleep(&self, _duration: Duration) -> Sleep {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// E-6, M11: a run does not wait for the end of its preparation when its time is over.
+#[tokio::test]
+async fn a_program_that_takes_long_to_prepare_ends_by_the_wall_limit() {
+    let host = Host::with_clock(RunLimits::default(), tools(), Arc::new(Hasty));
+    assert_eq!(said(&host.run("return 1").await), "value 1");
+    let large = "function f(a: number) { return a }\n".repeat(20_000);
+    assert_eq!(
+        said(&host.run(&large).await),
+        "wall-timeout: the run took longer than 300 s; do less in one program"
+    );
+}
+
 /// L-5: a host that forgets a run has cancelled it. Its tools are told, and the ledger hears of their end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_that_the_host_drops_is_wound_down() {

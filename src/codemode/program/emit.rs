@@ -5,12 +5,13 @@
 //! never write a diagnostic anywhere but into its result, and must only be called with enough stack.
 //! `shape` has already decided what the value is.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use swc_common::errors::{DiagnosticBuilder, Emitter, Handler};
 use swc_common::sync::Lrc;
 use swc_common::{BytePos, GLOBALS, Globals, LineCol, Mark, SourceMap};
-use swc_ecma_ast::{EsVersion, Program};
+use swc_ecma_ast::{EsVersion, Id, Ident, Program};
 use swc_ecma_codegen::text_writer::JsWriter;
 use swc_ecma_transforms_base::fixer::fixer;
 use swc_ecma_transforms_base::helpers::{HELPERS, Helpers, inject_helpers};
@@ -18,6 +19,7 @@ use swc_ecma_transforms_base::hygiene::hygiene;
 use swc_ecma_transforms_base::resolver;
 use swc_ecma_transforms_proposal::decorator_2022_03::decorator_2022_03;
 use swc_ecma_transforms_typescript::typescript as strip_types;
+use swc_ecma_visit::{Visit, VisitWith};
 use swc_ts_fast_strip::{ErrorCode, Mode, Options, operate};
 
 use super::parse::{self, Fault};
@@ -27,6 +29,9 @@ use super::position::{Position, is_line_end};
 const HEAD: &str = "\"use strict\";(async () => {";
 /// What stands after the program and the statement that gives its value.
 const FOOT: &str = "})";
+
+/// The largest program in which what emission has named is renamed where it must be.
+const MAX_RENAMED_BYTES: usize = 128 * 1024;
 
 /// How to get from a place of the script to a place of the text that was emitted.
 #[derive(Clone, Debug)]
@@ -125,12 +130,13 @@ fn transform(text: &str) -> Result<(String, Vec<(BytePos, LineCol)>), Fault> {
     let module = parse::parse(text)?;
     let mut code = Vec::with_capacity(text.len());
     let mut places = Vec::new();
-    let written = GLOBALS.set(&Globals::new(), || {
+    let emitted = GLOBALS.set(&Globals::new(), || {
         HELPERS.set(&Helpers::new(false), || {
             let unresolved = Mark::new();
             let top_level = Mark::new();
             let mut program = Program::Module(module);
             program.mutate(resolver(unresolved, top_level, true));
+            let written = Names::of(&program);
             program.mutate(decorator_2022_03());
             let config = strip_types::Config {
                 verbatim_module_syntax: true,
@@ -140,7 +146,13 @@ fn transform(text: &str) -> Result<(String, Vec<(BytePos, LineCol)>), Fault> {
             };
             program.mutate(strip_types::typescript(config, unresolved, top_level));
             program.mutate(inject_helpers(unresolved));
-            program.mutate(hygiene());
+            // It takes the square of the number of scopes, so that it runs only for what it is there for (M11).
+            if Names::of(&program).clash_with(&written) {
+                if text.len() > MAX_RENAMED_BYTES {
+                    return Err(too_large_to_rename());
+                }
+                program.mutate(hygiene());
+            }
             program.mutate(fixer(None));
             let sources = Lrc::new(SourceMap::default());
             let writer = JsWriter::new(Lrc::clone(&sources), "\n", &mut code, Some(&mut places));
@@ -150,13 +162,47 @@ fn transform(text: &str) -> Result<(String, Vec<(BytePos, LineCol)>), Fault> {
                 comments: None,
                 wr: writer,
             };
-            emitter.emit_program(&program)
+            emitter.emit_program(&program).map_err(|_| cannot_be_emitted())
         })
     });
-    let code = String::from_utf8(code).ok().filter(|_| written.is_ok());
-    let code =
-        code.ok_or_else(|| Fault { offset: 0, message: "the program cannot be emitted".to_owned() })?;
+    emitted?;
+    let code = String::from_utf8(code).map_err(|_| cannot_be_emitted())?;
     Ok((code, places))
+}
+
+fn cannot_be_emitted() -> Fault {
+    Fault { offset: 0, message: "the program cannot be emitted".to_owned() }
+}
+
+fn too_large_to_rename() -> Fault {
+    let limit = MAX_RENAMED_BYTES / 1024;
+    let message =
+        format!("a program with decorators can have {limit} KiB; write a function call in place of each");
+    Fault { offset: 0, message }
+}
+
+/// The identifiers of a program, each with the context that tells it from others of the same name.
+#[derive(Default)]
+struct Names(BTreeSet<Id>);
+
+impl Names {
+    fn of(program: &Program) -> Self {
+        let mut names = Self::default();
+        program.visit_with(&mut names);
+        names
+    }
+
+    /// Whether a name that a transformation has made up is also the name of something else.
+    fn clash_with(&self, written: &Self) -> bool {
+        let namesakes = self.0.iter().zip(self.0.iter().skip(1)).filter(|(one, other)| one.0 == other.0);
+        namesakes.into_iter().any(|(one, other)| !written.0.contains(one) || !written.0.contains(other))
+    }
+}
+
+impl Visit for Names {
+    fn visit_ident(&mut self, node: &Ident) {
+        self.0.insert(node.to_id());
+    }
 }
 
 /// Turns swc's places into places as V8 counts them, in one pass over each of the two texts.

@@ -1,6 +1,7 @@
 //! Texts made to exhaust the parser: each ends in an error or a program, in time.
 
 use super::HINTS;
+use super::{program, refused};
 use crate::codemode::program::{ProgramLimits, prepare};
 
 /// M10, M11
@@ -165,4 +166,18 @@ fn chains_just_below_the_limit_run_on_a_small_stack() {
         }
     };
     std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap();
+}
+
+/// M11: emission takes time in proportion to the text, also where it has to tell its own names from the program's.
+#[test]
+fn large_programs_are_emitted_in_time() {
+    let many: String =
+        (0..5_000).map(|n| format!("function f{n}(a: number) {{ return a + {n} }}\n")).collect();
+    let emitted = program(&format!("{many}enum E {{ A, B = A + 1 }}\nreturn E.B"));
+    assert!(emitted.script().contains("f4999"));
+    let error = refused(&format!("{many}let _dec = 1; @d class A {{}} return _dec"));
+    assert_eq!(
+        error.message,
+        "a program with decorators can have 128 KiB; write a function call in place of each"
+    );
 }

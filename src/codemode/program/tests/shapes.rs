@@ -224,6 +224,8 @@ fn constructs_that_need_emission_are_emitted() {
         "function log(v: any, c: any) { return v }\nclass A { @log m() { return 1 } }\nreturn new A().m()",
     );
     assert!(!decorated.contains("@log") && decorated.contains("function"), "{decorated}");
+    let own = body("const d = (v: any, c: any) => v;\nlet _initClass = 2;\n@d class A {}\nreturn _initClass");
+    assert!(own.contains("let _initClass1 = 2;") && own.contains("return _initClass1;"), "{own}");
     assert!(!decorated.contains("import ") && !decorated.contains("require("), "{decorated}");
     assert!(body("let a = <number>b\nexport enum X { A }\na").contains("return a"));
 }
