@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 
 const MIB: usize = 1024 * 1024;
 
-/// What one run of a program may use (E-6). Every limit is on by default, and none can be caught by a program.
+/// What one run of a program may use (E-6). Every limit is on by default.
+///
+/// No program can catch the end of its run. Two limits end no run: what is too large as the arguments of a call
+/// (T-17) or for `state` is refused with an ordinary error, and nothing of it has happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
@@ -35,6 +38,8 @@ pub struct RunLimits {
     /// Arguments of one sub-call as JSON text, in bytes. Default 1 MiB. [`CallLimits::argument_bytes`] holds as
     /// well: the smaller of the two counts.
     pub argument_bytes: usize,
+    /// Arguments of all sub-calls that wait for their turn, in bytes, about as JSON text (V11). Default 64 MiB.
+    pub queued_argument_bytes: usize,
     /// What programs of one session may keep in `state`, in bytes (CM-11). Default 1 MiB.
     pub state_bytes: usize,
     /// Sub-calls whose bodies run at the same time (CM-18). Default 10; 1 is strictly serial (CM-20).
@@ -56,6 +61,7 @@ impl Default for RunLimits {
             sub_calls: 10_000,
             pending_timers: 1_000,
             argument_bytes: MIB,
+            queued_argument_bytes: 64 * MIB,
             state_bytes: MIB,
             max_parallel_sub_calls: 10,
             forwarded_blocks: 8,
@@ -97,7 +103,7 @@ mod tests {
     #[test]
     fn every_limit_is_on_by_default() {
         let limits = serde_json::to_string(&RunLimits::default()).unwrap();
-        insta::assert_snapshot!(limits, @r#"{"busy":{"secs":10,"nanos":0},"wall":{"secs":300,"nanos":0},"heap_bytes":134217728,"array_buffer_bytes":67108864,"output_bytes":1048576,"program_bytes":1048576,"sub_calls":10000,"pending_timers":1000,"argument_bytes":1048576,"state_bytes":1048576,"max_parallel_sub_calls":10,"forwarded_blocks":8}"#);
+        insta::assert_snapshot!(limits, @r#"{"busy":{"secs":10,"nanos":0},"wall":{"secs":300,"nanos":0},"heap_bytes":134217728,"array_buffer_bytes":67108864,"output_bytes":1048576,"program_bytes":1048576,"sub_calls":10000,"pending_timers":1000,"argument_bytes":1048576,"queued_argument_bytes":67108864,"state_bytes":1048576,"max_parallel_sub_calls":10,"forwarded_blocks":8}"#);
         assert_eq!(CallLimits::default().argument_bytes, 1 << 20);
     }
 }

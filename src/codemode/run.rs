@@ -200,6 +200,7 @@ impl ProgramRunner {
             max_parallel: run.limits.max_parallel_sub_calls,
             commit_order: run.commit_order,
             max_calls: run.limits.sub_calls,
+            max_queued_bytes: run.limits.queued_argument_bytes,
             forwarded_blocks: run.limits.forwarded_blocks,
             drain: run.drain,
         };

@@ -31,6 +31,7 @@ pub(super) enum Trip {
     Timers = 7,
     Buffers = 8,
     Panic = 9,
+    Queue = 10,
 }
 
 impl Trip {
@@ -47,6 +48,7 @@ impl Trip {
             Self::Timers,
             Self::Buffers,
             Self::Panic,
+            Self::Queue,
         ];
         all.into_iter().find(|trip| *trip as u8 == code)
     }
@@ -83,6 +85,14 @@ impl Trip {
                 format!(
                     "the program made more than {} tool calls; do the work in fewer calls, or in several programs",
                     limits.sub_calls
+                ),
+            ),
+            Self::Queue => (
+                RunFailureKind::CallLimit,
+                format!(
+                    "the program made calls with more than {} MiB of arguments that nobody had taken yet; await some \
+                     calls before making more",
+                    limits.queued_argument_bytes / (1024 * 1024)
                 ),
             ),
             Self::Timers => (

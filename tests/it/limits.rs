@@ -100,6 +100,13 @@ const LIMITS: &[Limit] = &[
         kind: "call-limit",
     },
     Limit {
+        name: "arguments that wait",
+        trip: "for (;;) tools.slow({ ms: 60000 });",
+        spare: "for (let i = 0; i < 100; i++) await tools.slow({ ms: 0 });",
+        lower: |limits| limits.queued_argument_bytes = 1_000,
+        kind: "call-limit",
+    },
+    Limit {
         name: "timers",
         trip: "for (;;) setTimeout(() => {}, 1e6);",
         spare: "for (let i = 0; i < 20; i++) setTimeout(() => {}, 1e6);",

@@ -143,7 +143,7 @@ impl LaneDriver {
             self.handle.put_back(queued);
             return;
         }
-        let Queued { n, tool, args, too_deep } = queued;
+        let Queued { n, tool, args, too_deep, .. } = queued;
         let id = self.root.parent.sub_call(n);
         let event = self.start(n, &id, &tool, &args, slot);
         if too_deep {

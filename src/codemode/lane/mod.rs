@@ -51,6 +51,8 @@ pub struct LaneConfig {
     pub commit_order: CommitOrder,
     /// Sub-calls that a run may make (E-6).
     pub max_calls: u64,
+    /// What the arguments of calls that wait may take together, in bytes as JSON (V11).
+    pub max_queued_bytes: usize,
     /// Blocks that are not text and are kept for the model (CM-12).
     pub forwarded_blocks: usize,
     /// How long bodies that were told to stop, and interceptors that review calls, are waited for when the run ends;
@@ -100,7 +102,7 @@ pub fn open(
     root: LaneRoot,
     config: LaneConfig,
 ) -> (LaneHandle, LaneDriver) {
-    let handle = LaneHandle::new(config.max_calls, root.cancel.clone());
+    let handle = LaneHandle::new(config.max_calls, config.max_queued_bytes, root.cancel.clone());
     let driver = LaneDriver::new(handle.clone(), pipeline, ledger, clock, root, config);
     (handle, driver)
 }

@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::codemode::lane::sync::{AtomicWaker, MAX_UNTAKEN, Mutex, MutexGuard};
 use crate::ids::ToolName;
+use crate::json::estimated_size;
 use crate::ledger::bound_value;
 use crate::outcome::CallFailure;
 
@@ -36,6 +37,8 @@ pub(super) struct Queued {
     pub(super) n: u64,
     pub(super) tool: ToolName,
     pub(super) args: Value,
+    /// About what the arguments take, as JSON.
+    bytes: usize,
     /// The arguments were too deep to be handled safely, and `args` is only the ledger's stand-in for them.
     pub(super) too_deep: bool,
 }
@@ -61,6 +64,12 @@ pub enum SubmitError {
     TooMany {
         /// The limit.
         limit: u64,
+    },
+    /// The arguments of the calls that wait take more than they may.
+    #[error("the calls that wait have arguments of more than {limit} bytes; await some before making more")]
+    TooLarge {
+        /// The limit, in bytes.
+        limit: usize,
     },
     /// The run is over.
     #[error("the run is over; no more tools can be called")]
@@ -98,6 +107,8 @@ pub(super) enum Work {
 #[derive(Default)]
 struct State {
     queue: VecDeque<Queued>,
+    /// What the arguments in the queue take together.
+    queued_bytes: usize,
     settled: VecDeque<Settlement>,
     /// For each submitted call, whether the program has its outcome.
     delivered: Vec<bool>,
@@ -115,6 +126,7 @@ impl State {
 struct Shared {
     state: Mutex<State>,
     max_calls: u64,
+    max_queued_bytes: usize,
     /// The run's signal: whatever waits in the lane must hear of the end.
     cancel: CancellationToken,
     driver: AtomicWaker,
@@ -128,11 +140,12 @@ pub struct LaneHandle {
 }
 
 impl LaneHandle {
-    pub(super) fn new(max_calls: u64, cancel: CancellationToken) -> Self {
+    pub(super) fn new(max_calls: u64, max_queued_bytes: usize, cancel: CancellationToken) -> Self {
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::default(),
                 max_calls,
+                max_queued_bytes,
                 cancel,
                 driver: AtomicWaker::new(),
                 program: AtomicWaker::new(),
@@ -145,6 +158,7 @@ impl LaneHandle {
     /// Arguments of any depth are safe; those that no tool could get are refused when their turn comes.
     pub fn submit(&self, tool: ToolName, mut args: Value) -> Result<u64, SubmitError> {
         let too_deep = bound_value(&mut args);
+        let bytes = estimated_size(&args);
         let n = {
             let mut state = self.lock();
             if state.ending.is_some() {
@@ -153,10 +167,16 @@ impl LaneHandle {
             if state.submitted() >= self.shared.max_calls {
                 return Err(SubmitError::TooMany { limit: self.shared.max_calls });
             }
+            let limit = self.shared.max_queued_bytes;
+            let queued_bytes = state.queued_bytes.saturating_add(bytes);
+            if queued_bytes > limit {
+                return Err(SubmitError::TooLarge { limit });
+            }
+            state.queued_bytes = queued_bytes;
             state.delivered.push(false);
             let n = state.submitted();
             state.peak_in_flight = state.peak_in_flight.max(n - state.delivered_count);
-            state.queue.push_back(Queued { n, tool, args, too_deep });
+            state.queue.push_back(Queued { n, tool, args, bytes, too_deep });
             n
         };
         self.shared.driver.wake();
@@ -244,7 +264,9 @@ impl LaneHandle {
         if !room || state.settled.len() >= MAX_UNTAKEN {
             return Poll::Pending;
         }
-        state.queue.pop_front().map_or(Poll::Pending, |queued| Poll::Ready(Work::Call(queued)))
+        let Some(queued) = state.queue.pop_front() else { return Poll::Pending };
+        state.queued_bytes = state.queued_bytes.saturating_sub(queued.bytes);
+        Poll::Ready(Work::Call(queued))
     }
 
     /// Ready when the run has ended.
@@ -255,7 +277,9 @@ impl LaneHandle {
 
     /// Gives the head of the queue back.
     pub(super) fn put_back(&self, queued: Queued) {
-        self.lock().queue.push_front(queued);
+        let mut state = self.lock();
+        state.queued_bytes = state.queued_bytes.saturating_add(queued.bytes);
+        state.queue.push_front(queued);
     }
 
     /// Takes every call that never started, in order.

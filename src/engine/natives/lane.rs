@@ -40,6 +40,7 @@ pub(super) fn submit(
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
         Ok(n) => value.set_double(n as f64),
         Err(SubmitError::TooMany { .. }) => stop(scope, Trip::Calls),
+        Err(SubmitError::TooLarge { .. }) => stop(scope, Trip::Queue),
         Err(error @ SubmitError::Closed) => throw(scope, &error.to_string()),
     }
 }

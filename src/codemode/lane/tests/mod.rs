@@ -35,6 +35,7 @@ fn config() -> LaneConfig {
         max_parallel: 10,
         commit_order: CommitOrder::Completion,
         max_calls: 1_000,
+        max_queued_bytes: 1_000_000,
         forwarded_blocks: 8,
         drain: Some(DRAIN),
     }

@@ -35,7 +35,7 @@ fn model(run: impl Fn() + Send + Sync + 'static) {
 }
 
 fn handle() -> LaneHandle {
-    LaneHandle::new(8, CancellationToken::new())
+    LaneHandle::new(8, 1_000, CancellationToken::new())
 }
 
 /// CM-17: each call reaches the driver and its outcome the program, whoever waits for whom. With room for one outcome,

@@ -76,6 +76,33 @@ async fn a_program_that_takes_no_values_is_given_no_more_of_them() {
     assert_eq!((delivered, finished), (10, MAX_UNTAKEN + 10));
 }
 
+/// CM-22, V11: what waits is bounded by its size, and what is taken makes room again.
+#[tokio::test]
+async fn the_arguments_that_wait_are_bounded_together() {
+    let setup = Setup::new(LaneConfig { max_queued_bytes: 10_000, max_parallel: 2, ..config() });
+    let (handle, driver) = setup.open();
+    let large = || json!({"text": "x".repeat(4_000)});
+    for n in 1..=2 {
+        assert_eq!(handle.submit("par".into(), large()), Ok(n));
+    }
+    let refused = Err(SubmitError::TooLarge { limit: 10_000 });
+    assert_eq!(handle.submit("par".into(), large()), refused);
+    assert_eq!(handle.submit("par".into(), json!({})), Ok(3));
+    let driving = tokio::spawn(driver.drive());
+    while setup.bodies.trace.len() == 0 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    for n in 4..=5 {
+        assert_eq!(handle.submit("par".into(), large()), Ok(n), "two have been taken");
+    }
+    assert_eq!(handle.submit("par".into(), large()), refused);
+    handle.close();
+    assert_eq!(driving.await.unwrap().sub_calls.len(), 5);
+}
+
 /// L-4, L-5
 #[tokio::test]
 async fn a_slow_store_holds_the_lane_back_and_every_event_is_there_at_the_end() {
