@@ -26,8 +26,8 @@ const GRACE: Duration = Duration::from_millis(250);
 /// listen to the latter only.
 const NOTING: Duration = Duration::from_millis(100);
 
-/// The same where memory is short: a collection may keep V8 from listening for as long.
-const NOTING_HEAP: Duration = Duration::from_millis(200);
+/// How much longer both go where memory is short: a collection keeps V8 from listening.
+const COLLECTING: Duration = Duration::from_millis(1_000);
 
 /// One run's times and its first tripped limit.
 pub(super) struct Meter {
@@ -173,10 +173,11 @@ impl Meter {
             }
             asked => {
                 let waited = Duration::from_nanos(self.now().saturating_sub(asked));
-                if waited >= if trip == Trip::Heap { NOTING_HEAP } else { NOTING } {
+                let more = if trip == Trip::Heap { COLLECTING } else { Duration::ZERO };
+                if waited >= NOTING + more {
                     self.isolate.terminate_execution();
                 }
-                if waited >= GRACE {
+                if waited >= GRACE + more {
                     self.give_up();
                 }
             }
