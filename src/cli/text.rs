@@ -1,14 +1,15 @@
 //! Foreign text for a terminal and for JSON.
 //!
-//! Owns the rule that nothing a program or a tool says can steer a terminal (CM-29): control characters are shown,
-//! not sent. It never shortens anything.
+//! Owns the rule that nothing a program or a tool says can steer a terminal (CM-29): what would is shown, not sent. It never shortens anything.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use isolane::ids::is_steering;
 use serde::Serialize;
 
-/// The text with every control character but line feed and tab as an escape, such as `\u{1b}`.
+/// The text with every character but line feed and tab that steers a terminal or reorders text as an escape, such as
+/// `\u{1b}`.
 pub(super) fn inert(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_active) {
         return Cow::Borrowed(text);
@@ -21,7 +22,7 @@ pub(super) fn inert(text: &str) -> Cow<'_, str> {
 }
 
 fn is_active(character: char) -> bool {
-    character.is_control() && character != '\n' && character != '\t'
+    is_steering(character) && character != '\n' && character != '\t'
 }
 
 /// The value as one line of JSON, with its end of line.

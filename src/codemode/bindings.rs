@@ -29,7 +29,6 @@ impl Bindings {
             tools.push(json!({
                 "name": model.name,
                 "call": example_call(&model.name, &model.parameters),
-                "optional": required_names(&model.parameters).next().is_none(),
             }));
             names.push(model.name.clone());
             arguments.push(argument_names(&model.parameters));

@@ -71,7 +71,7 @@ pub fn run_code_tool(
                 "timeout_ms": {"type": "integer", "minimum": 1, "description": "Lowers the time limit of the run."},
                 "max_output_bytes": {"type": "integer", "minimum": 1, "description": "Lowers the limit of output."},
             },
-            "required": ["code", "description"],
+            "required": ["code"],
             "additionalProperties": false,
         }))
         .foreign_output(json!({

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use nearest::{nearest, words_of};
-pub use spelling::tool_reference;
+pub use spelling::{is_steering, tool_reference};
 
 macro_rules! text_id {
     ($(#[$doc:meta])* $name:ident) => {

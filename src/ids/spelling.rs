@@ -69,6 +69,13 @@ pub(crate) fn is_unseen(character: char) -> bool {
         | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// Whether a character steers a terminal or reorders the text around it. What scripts and emoji are joined with is
+/// none of these.
+pub fn is_steering(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Replaces each backtick of a run of three or more.
 pub(crate) fn without_fences(text: &str, instead: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -169,14 +169,6 @@ pub struct RunStats {
     pub peak_in_flight: u64,
 }
 
-impl RunStats {
-    /// Sets the wall and busy times, rounded down to whole milliseconds.
-    pub fn set_times(&mut self, wall: Duration, busy: Duration) {
-        self.wall_ms = u64::try_from(wall.as_millis()).unwrap_or(u64::MAX);
-        self.busy_ms = u64::try_from(busy.as_millis()).unwrap_or(u64::MAX);
-    }
-}
-
 /// Everything that a run gave back, whether it succeeded or failed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunOutcome {

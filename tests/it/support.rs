@@ -3,8 +3,8 @@
 //! Owns the tools that the tests call and the short text of an outcome. Nothing here sleeps: a tool that takes its
 //! time waits on the clock, and every wait of a test ends by a limit or a signal.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use isolane::clock::{Clock, SystemClock};
@@ -12,11 +12,12 @@ use isolane::codemode::lane::CommitOrder;
 use isolane::codemode::{LogLevel, LogSink, ProgramRun, ProgramRunner, SessionState};
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::ids::ScopeId;
-use isolane::ledger::{Ledger, LedgerEvent, MemoryStore};
+use isolane::ledger::{FORMAT_SCHEMA, Ledger, LedgerEvent, MemoryStore};
 use isolane::limits::{CallLimits, RunLimits};
 use isolane::outcome::RunOutcome;
 use isolane::pipeline::Pipeline;
 use isolane::registry::{Registry, Target};
+use isolane::schema::Schema;
 use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -112,7 +113,20 @@ impl Host {
     }
 
     pub(crate) fn events(&self) -> Vec<LedgerEvent> {
-        self.store.events()
+        let events = self.store.events();
+        for event in &events {
+            check_event(&serde_json::to_value(event).unwrap());
+        }
+        events
+    }
+}
+
+/// L-1: every event that anything emits fits the published schema.
+pub(crate) fn check_event(event: &Value) {
+    static SCHEMA: LazyLock<Schema> =
+        LazyLock::new(|| Schema::compile(serde_json::from_str(FORMAT_SCHEMA).unwrap()).unwrap());
+    if let Err(problems) = SCHEMA.validate(event) {
+        panic!("{event:#}: {problems}");
     }
 }
 

@@ -6,6 +6,8 @@
 
 use std::fmt::Write as _;
 
+use crate::ids::spelling::is_unseen;
+
 /// A place in the text as the model wrote it. A byte order mark at the start is not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
@@ -144,12 +146,7 @@ fn inert(character: char) -> char {
         '\t' => '\t',
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
-        '\u{80}'..='\u{9f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{e0000}'..='\u{e007f}' => '\u{fffd}',
+        unseen if is_unseen(unseen) => '\u{fffd}',
         other => other,
     }
 }

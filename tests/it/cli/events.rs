@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::Folder;
+use crate::support::check_event;
 
 fn events(folder: &Folder) -> Vec<Value> {
-    folder.text("events.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text = folder.text("events.jsonl");
+    let events = text.lines().map(|line| serde_json::from_str(line).unwrap());
+    events.inspect(check_event).collect()
 }
 
 fn kinds(events: &[Value]) -> Vec<&str> {

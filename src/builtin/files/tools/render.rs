@@ -18,6 +18,7 @@ use super::super::read::number_lines;
 use super::super::walk::EntryKind;
 use super::{WriteValue, typed};
 use crate::content::ContentBlock;
+use crate::ids::spelling::is_unseen;
 
 type Rendered = Result<Vec<ContentBlock>, String>;
 
@@ -179,9 +180,9 @@ fn push_skipped(lines: &mut Lines, skipped: GrepSkipped) {
 
 const NOT_UTF8: &str = " (the name is not UTF-8; it cannot be opened)";
 
-/// A path on one line: as it is, or quoted when it holds control characters.
+/// A path on one line: as it is, or quoted when it holds what nobody would see.
 pub(super) fn shown(path: &str) -> Cow<'_, str> {
-    if path.chars().any(char::is_control) { Cow::Owned(format!("{path:?}")) } else { Cow::Borrowed(path) }
+    if path.chars().any(is_unseen) { Cow::Owned(format!("{path:?}")) } else { Cow::Borrowed(path) }
 }
 
 fn counted(count: usize, one: &str, many: &str) -> String {
