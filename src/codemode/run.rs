@@ -74,6 +74,14 @@ impl fmt::Debug for ProgramRun {
 /// Texts up to this size are prepared on the caller's thread, where they take well under a millisecond.
 const PREPARED_INLINE_BYTES: usize = 16 * 1024;
 
+/// Unless they have more of these, which make the parser read ahead.
+const PREPARED_INLINE_ANGLES: usize = 64;
+
+fn prepared_inline(code: &str) -> bool {
+    code.len() <= PREPARED_INLINE_BYTES
+        && code.bytes().filter(|byte| *byte == b'<').count() <= PREPARED_INLINE_ANGLES
+}
+
 /// Runs programs against one pipeline. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct ProgramRunner {
@@ -133,7 +141,7 @@ impl ProgramRunner {
 
     /// Ends with the run's time; never for a program that is prepared on the spot.
     async fn wall(&self, run: &ProgramRun) {
-        if run.code.len() <= PREPARED_INLINE_BYTES {
+        if prepared_inline(&run.code) {
             std::future::pending().await
         }
         self.clock.sleep(run.limits.wall).await;
@@ -147,7 +155,7 @@ impl ProgramRunner {
             .map_err(|error| RunFailure::new(RunFailureKind::Abort, error.to_string()))?;
         let bindings = self.bindings(run, &view);
         let limits = ProgramLimits { max_bytes: run.limits.program_bytes, ..ProgramLimits::default() };
-        let prepared = if run.code.len() <= PREPARED_INLINE_BYTES {
+        let prepared = if prepared_inline(&run.code) {
             prepare_program(&run.code, &limits, &bindings)
         } else {
             let (code, bindings) = (run.code.clone(), Arc::clone(&bindings));

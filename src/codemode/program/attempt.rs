@@ -269,12 +269,34 @@ fn accident(source: &Source, module: &Module, facts: &Facts, hints: &ToolHints<'
             format!("the arguments of a tool are one object: write `({{{name}: ...}})`, not `({name}=...)`");
         return Err(Refusal::Syntax(source.position(*offset), message));
     }
+    if let [ModuleItem::Stmt(Stmt::Expr(only))] = module.body.as_slice()
+        && quoted(&only.expr).is_some_and(|text| PROGRAM_WORDS.iter().any(|word| text.contains(word)))
+    {
+        let message =
+            "the program is in quotes, so that it would only return its own text; pass it without them";
+        return Err(Refusal::NotAProgram(message.to_owned()));
+    }
     let commands = module.body.iter().all(|item| match item {
         ModuleItem::Stmt(Stmt::Expr(statement)) => command(&statement.expr)
             .is_some_and(|name| refuse::is_command(name) && !hints.names.contains(&name)),
         _ => false,
     });
     if commands { Err(Refusal::NotAProgram(refuse::shell(hints))) } else { Ok(()) }
+}
+
+/// What programs say, and texts hardly do.
+const PROGRAM_WORDS: [&str; 4] = ["tools.", "return ", "await ", "console.log("];
+
+/// The text of a literal that holds nothing else.
+fn quoted(expression: &Expr) -> Option<&str> {
+    match expression {
+        Expr::Lit(Lit::Str(text)) => text.value.as_str(),
+        Expr::Tpl(template) => match template.quasis.as_slice() {
+            [only] => Some(&only.raw),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The first word of an expression that a command line can be by accident: `ls -la`, `ls | wc`.

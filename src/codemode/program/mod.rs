@@ -113,8 +113,7 @@ pub fn prepare(
         return Err(whole(
             ProgramErrorKind::TooLarge,
             format!(
-                "the program has {} bytes, the limit is {}; pass large data through tools, not in the text",
-                source.len(),
+                "the program has more than {} bytes; pass large data through tools, not in the text",
                 limits.max_bytes
             ),
         ));

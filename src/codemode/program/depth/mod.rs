@@ -18,11 +18,10 @@ use super::position::is_line_end;
 
 /// Operators, keywords and calls in a row, over all open brackets.
 pub(super) const MAX_CHAIN: usize = 4096;
-/// `<` signs without their `>` that may all be open as type arguments: each makes the parser read ahead.
-const MAX_ANGLES: usize = 1024;
-/// Text size times those; 64 are always allowed.
-const MAX_AHEAD_BYTES: usize = 64 << 20;
-const FREE_ANGLES: usize = 64;
+/// `<` signs without their `>` may all be open as type arguments, and each makes the parser read ahead. This is for the
+/// bytes that are read with such signs open, each times their number, and times the square of those among them that
+/// stand in each other: the parser reads again what it has read for those around.
+const MAX_AHEAD_WORK: usize = 4 << 20;
 /// Text size times two to the power of the tries in each other.
 const MAX_RETRIED_BYTES: usize = 16 << 20;
 
@@ -83,6 +82,14 @@ struct Level {
     deepest: usize,
     /// `<` that may be the beginning of type arguments which are still open.
     angles: usize,
+    /// Those of them that a comma follows: what comes stands beside them.
+    listed: usize,
+    /// Those of the levels around.
+    outer_angles: usize,
+    /// Those that were given up so far, in the levels within as well.
+    dropped: usize,
+    /// What had been counted when the first of them was opened: work, and those given up.
+    angle_mark: (usize, usize),
     /// One of them may begin type parameters of their own, which have defaults.
     angle_prefix: bool,
     /// A conditional type may be open: `?` and `:` are part of it.
@@ -114,7 +121,9 @@ impl Level {
 
     /// What was read is no part of a type: the parser has given up on all type arguments but the outer ones.
     fn end_angles(&mut self, left: usize) {
+        self.dropped += self.angles.saturating_sub(left);
         self.angles = self.angles.min(left);
+        self.listed = self.listed.min(left);
         self.angle_prefix &= left > 0;
     }
 }
@@ -133,6 +142,8 @@ pub(super) fn measure(text: &str, max_brackets: usize) -> Result<Depth, Stop> {
         last_words: [Word::Name; 2],
         levels: vec![Level::default()],
         depth: Depth { exact: true, ..Depth::default() },
+        ahead_work: 0,
+        checked: 0,
         max_brackets,
     };
     scan.run()?;
@@ -155,6 +166,9 @@ struct Scan<'a> {
     last_words: [Word; 2],
     levels: Vec<Level>,
     depth: Depth,
+    /// What counts towards [`MAX_AHEAD_WORK`], up to `checked`.
+    ahead_work: usize,
+    checked: usize,
     max_brackets: usize,
 }
 
@@ -220,7 +234,12 @@ impl Scan<'_> {
         level.deepest = level.deepest.max(level.links());
         let links = level.outer + level.links();
         let tries = level.outer_tries + level.tries;
-        let angles = level.angles;
+        let open = level.outer_angles + level.angles;
+        let nested = open.saturating_sub(level.listed);
+        let read = at.saturating_sub(std::mem::replace(&mut self.checked, at));
+        self.ahead_work = self
+            .ahead_work
+            .saturating_add(read.saturating_mul(open.saturating_add(nested.saturating_mul(nested))));
         if links > self.depth.chain {
             self.depth.chain = links;
             self.depth.chain_at = at.saturating_sub(1);
@@ -229,9 +248,8 @@ impl Scan<'_> {
         if links > MAX_CHAIN {
             return too_deep("operators in a row", MAX_CHAIN);
         }
-        let most = (MAX_AHEAD_BYTES / length.max(1)).clamp(FREE_ANGLES, MAX_ANGLES);
-        if angles > most {
-            return too_deep("`<` in one list", most);
+        if self.ahead_work > MAX_AHEAD_WORK {
+            return too_deep("`<` without their `>` at the same time", open.saturating_sub(1));
         }
         if tries > 2
             && length.checked_shl(u32::try_from(tries).unwrap_or(99)).is_none_or(|n| n > MAX_RETRIED_BYTES)
@@ -282,6 +300,7 @@ impl Scan<'_> {
             }
             b',' => {
                 let level = self.level();
+                level.listed = level.angles;
                 if level.angles == 0 {
                     level.end_expression();
                 }
@@ -345,7 +364,9 @@ impl Scan<'_> {
         let level = self.level();
         let outer = level.outer + level.links() + 1;
         let outer_tries = level.outer_tries + level.tries;
-        self.levels.push(Level { close, control, prefix, outer, outer_tries, ..Level::default() });
+        let outer_angles = level.outer_angles + level.angles;
+        let inner = Level { close, control, prefix, outer, outer_tries, outer_angles, ..Level::default() };
+        self.levels.push(inner);
         self.depth.brackets = self.depth.brackets.max(self.levels.len() - 1);
         self.before = Before::Operator;
         self.control_word = false;
@@ -363,6 +384,7 @@ impl Scan<'_> {
         }
         let inner = self.levels.pop().unwrap_or_default();
         let level = self.level();
+        level.dropped += inner.dropped + inner.angles;
         level.closed = level.closed.max(inner.deepest + 1);
         self.at += 1;
         self.ended = false;

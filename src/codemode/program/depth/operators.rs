@@ -115,7 +115,11 @@ impl Scan<'_> {
         // A shift, or type arguments of which the first is a generic function; nothing is tried twice.
         let double = !prefix && self.peek(1) == b'<';
         self.settle(None, false);
+        let work = self.ahead_work;
         let level = self.level();
+        if level.angles == 0 {
+            level.angle_mark = (work, level.dropped);
+        }
         level.expression += 1 + usize::from(double);
         level.angles += 1 + usize::from(double);
         level.angle_prefix |= prefix || double;
@@ -129,6 +133,12 @@ impl Scan<'_> {
         let level = self.level();
         level.expression += 1;
         level.angles = level.angles.saturating_sub(1);
+        level.listed = level.listed.min(level.angles);
+        let (work, dropped) = level.angle_mark;
+        // They were type arguments, which are read once.
+        if level.angles == 0 && level.dropped == dropped {
+            self.ahead_work = self.ahead_work.min(work);
+        }
         self.at += 1;
         self.before = Before::Unclear;
     }

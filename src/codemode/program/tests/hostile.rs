@@ -168,6 +168,27 @@ fn chains_just_below_the_limit_run_on_a_small_stack() {
     std::thread::Builder::new().stack_size(512 << 10).spawn(work).unwrap().join().unwrap();
 }
 
+/// M11: `<` makes the parser read ahead, again and again where it stands in brackets or in another.
+#[test]
+fn reading_ahead_is_bounded_over_all_brackets() {
+    let texts = [
+        format!("return {}c{}", format!("(a{},", "<b".repeat(8)).repeat(250), ")".repeat(250)),
+        format!("return {}c{}", "(a<b,".repeat(250), ")".repeat(250)),
+        format!("{}return 1", format!("(a{};)", "<b".repeat(60)).repeat(2_000)),
+        format!("return {}1", format!("a{} + ", "<b".repeat(60)).repeat(200)),
+        format!("a<[{}", "b<[".repeat(400)),
+        format!("a<{}", "{b: c<".repeat(400)),
+        format!("a<b,{}", "'x',".repeat(200_000)),
+    ];
+    for text in texts {
+        // A program or an error, in time.
+        let _ = prepare(&text, &ProgramLimits::default(), &HINTS);
+    }
+    let usual = "if (a < b && (c < d || (e < f && g(() => { for (let i = 0; i < n; i++) h(i < 3 ? 1 : 2) }))) ) k();\n";
+    program(&usual.repeat(5_000));
+    program(&"type T = Map<string, Array<Set<Promise<Record<string, number>>>>>;\n".repeat(10_000));
+}
+
 /// M11: emission takes time in proportion to the text, also where it has to tell its own names from the program's.
 #[test]
 fn large_programs_are_emitted_in_time() {

@@ -220,6 +220,8 @@ fn programs_that_were_garbled_on_the_way_are_told_how() {
         "<tool_code>\nconst a = ;\n</tool_code>",
         "```sql\nselect * from t\n```",
         "await tools.read(file_path=\"a.txt\", limit=1)",
+        r#""const a = await tools.read({file_path: 'a'});\nreturn a""#,
+        "`return 1`",
     ] {
         let error = refused(text);
         let place = error.position.map(|place| (place.line, place.column));
@@ -268,7 +270,7 @@ fn limits_are_named() {
     assert_eq!(error.kind, TooLarge);
     assert_eq!(
         error.message,
-        "the program has 14 bytes, the limit is 10; pass large data through tools, not in the text"
+        "the program has more than 10 bytes; pass large data through tools, not in the text"
     );
     let limits = ProgramLimits { max_bytes: 100, max_nesting: 4 };
     assert!(prepare("f([{a: (1)}])", &limits, &HINTS).is_ok());
