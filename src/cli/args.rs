@@ -39,7 +39,8 @@ Exit codes:
   0  all went well
   1  the program or the call failed
   2  the command could not be carried out: usage, configuration, files, or output that could not be written
-  128 + n  signal n ended the program or the call, as 130 for Ctrl-C; the events are written all the same
+  128 + n  signal n ended the program or the call, as 130 for Ctrl-C; the events are written all the same;
+           141 when the reader of the output went away before the program had ended
 
 Environment:
   ISOLANE_LOG  what to log to standard error, for example `debug` or `isolane=trace`";

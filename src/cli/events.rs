@@ -3,11 +3,13 @@
 //! Owns the session's name and the file that events go to. Sessions are appended to the file, each with its own
 //! `seq`: a file may tell of many runs, and none is lost by the next one. It never fails a command in silence.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use rustix::fs::fstat;
 
 use isolane::clock::Clock;
 use isolane::host::{Host, Session, SessionError, SessionOptions};
@@ -38,6 +40,9 @@ pub(super) fn open(
             "events go to a file, not to standard output; name one (`./-` if it is to be called `-`)"
         );
     }
+    if is_a_standard_stream(path) {
+        anyhow::bail!("the events file {} is where the output goes; name another one", path.display());
+    }
     // What a program can write must not be what tells of it.
     if !path.is_dir()
         && let Some(writable) = deployment.writable_root()
@@ -57,11 +62,28 @@ pub(super) fn open(
     Ok(Some(ledger))
 }
 
+/// As many links as the system itself follows.
+const MAX_LINKS: usize = 40;
+
 /// The folder of a file that may not be there yet; nothing when the folder is not.
 fn folder_of(path: &Path) -> Option<PathBuf> {
-    let whole = std::path::absolute(path).ok()?;
-    // A link leads to where the file really is.
-    whole.canonicalize().ok().or_else(|| whole.parent()?.canonicalize().ok())
+    let mut whole = std::path::absolute(path).ok()?;
+    for _ in 0..MAX_LINKS {
+        // A link leads to where the file really is, or will be.
+        if let Ok(found) = whole.canonicalize() {
+            return Some(found);
+        }
+        let Ok(target) = whole.read_link() else { return whole.parent()?.canonicalize().ok() };
+        whole = whole.parent()?.join(target);
+    }
+    None
+}
+
+/// Whether this is where standard output or standard error goes, whatever it is called.
+fn is_a_standard_stream(path: &Path) -> bool {
+    let Ok(found) = std::fs::metadata(path) else { return false };
+    let streams = [fstat(std::io::stdout()), fstat(std::io::stderr())];
+    streams.into_iter().flatten().any(|stream| (stream.st_dev, stream.st_ino) == (found.dev(), found.ino()))
 }
 
 /// Opens the command's one session.

@@ -32,7 +32,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Cli, Command};
+use isolane::ids::is_steering;
 use output::{StdoutError, complain};
+use text::inert;
 
 /// How a command that could be carried out ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +56,16 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version come this way too. Whoever reads them may have seen enough and gone.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(UNUSABLE));
+            let printed =
+                if std::env::args_os().any(|argument| argument.to_string_lossy().chars().any(is_steering)) {
+                    complain(&inert(&error.render().to_string()));
+                    Ok(())
+                } else {
+                    error.print()
+                };
+            let lost = printed.is_err_and(|error| error.kind() != std::io::ErrorKind::BrokenPipe);
+            let code = if lost { None } else { u8::try_from(error.exit_code()).ok() };
+            return ExitCode::from(code.unwrap_or(UNUSABLE));
         }
     };
     let json = cli.command.prints_json();

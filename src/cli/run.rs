@@ -105,7 +105,7 @@ impl Run {
             (Some(signal), _) => Ending::Stopped(signal),
             (None, Err(error)) if !gone => return Err(error.into()),
             // It was ended because nobody reads it any more, as a broken pipe ends any program.
-            (None, Err(_)) if aborted => Ending::Success,
+            (None, Err(_)) if aborted => Ending::Stopped(signals::BROKEN_PIPE),
             (None, _) if outcome.result.is_ok() => Ending::Success,
             (None, _) => Ending::Failure,
         })

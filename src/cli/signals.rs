@@ -11,6 +11,9 @@ use anyhow::Context as _;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+/// SIGPIPE, by which a process ends that writes to a pipe without a reader.
+pub(super) const BROKEN_PIPE: i32 = 13;
+
 /// SIGXFSZ, which has this number on every system that is supported.
 const FILE_TOO_LARGE: i32 = 25;
 

@@ -11,23 +11,38 @@ use serde_json::{Map, Number, Value};
 /// Reads a value; a name that is given twice is an error with its place.
 pub(super) fn parse(text: &str) -> Result<Value, serde_json::Error> {
     let mut parser = serde_json::Deserializer::from_str(text);
-    let value = Strict { pointer: String::new() }.deserialize(&mut parser)?;
+    let value = Strict { step: Step::Index(0), outer: None }.deserialize(&mut parser)?;
     parser.end()?;
     Ok(value)
 }
 
-/// Reads the value at this JSON pointer.
-struct Strict {
-    pointer: String,
+/// Reads the value at this place.
+#[derive(Clone, Copy)]
+struct Strict<'a> {
+    /// What leads here from the value around.
+    step: Step<'a>,
+    /// The value around; absent for the whole.
+    outer: Option<&'a Strict<'a>>,
 }
 
-impl Strict {
-    fn below(&self, step: &str) -> Self {
-        Self { pointer: format!("{}/{}", self.pointer, step.replace('~', "~0").replace('/', "~1")) }
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Index(usize),
+    Name(&'a str),
+}
+
+impl Strict<'_> {
+    /// Its JSON pointer, which only an error needs.
+    fn pointer(&self) -> String {
+        let Some(outer) = self.outer else { return String::new() };
+        match self.step {
+            Step::Index(index) => format!("{}/{index}", outer.pointer()),
+            Step::Name(name) => format!("{}/{}", outer.pointer(), name.replace('~', "~0").replace('/', "~1")),
+        }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -35,7 +50,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -72,7 +87,9 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut array = Vec::new();
-        while let Some(item) = items.next_element_seed(self.below(&array.len().to_string()))? {
+        while let Some(item) =
+            items.next_element_seed(Strict { step: Step::Index(array.len()), outer: Some(&self) })?
+        {
             array.push(item);
         }
         Ok(Value::Array(array))
@@ -81,9 +98,9 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(name) = members.next_key::<String>()? {
-            let below = self.below(&name);
+            let below = Strict { step: Step::Name(&name), outer: Some(&self) };
             if object.contains_key(&name) {
-                return Err(A::Error::custom(format!("{} is given twice; leave one out", below.pointer)));
+                return Err(A::Error::custom(format!("{} is given twice; leave one out", below.pointer())));
             }
             let value = members.next_value_seed(below)?;
             object.insert(name, value);

@@ -197,4 +197,29 @@ fn a_program_cannot_write_what_tells_of_it() {
     stderr:
     error: the events file events.jsonl lies in the folder that --allow-write opens to the program; name one outside of it
     ");
+    // Nor through a link to a file that is still to come.
+    std::fs::create_dir(folder.path().join("root")).unwrap();
+    std::os::unix::fs::symlink("root/ledger.jsonl", folder.path().join("link.jsonl")).unwrap();
+    std::os::unix::fs::symlink("link.jsonl", folder.path().join("link-to-link.jsonl")).unwrap();
+    for events in ["link.jsonl", "link-to-link.jsonl"] {
+        let run = ["run", "-e", "return 1", "--root", "root", "--allow-write", "--events", events];
+        let ended = folder.isolane(&run);
+        assert!(ended.code == Some(2) && ended.stderr.contains("lies in the folder"), "{ended}");
+    }
+}
+
+/// I-3, L-8: what is printed never lands among the events.
+#[test]
+fn events_and_output_do_not_share_a_file() {
+    let folder = Folder::new();
+    let into = |redirected: &str| {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &format!("exec \"$0\" run -e 'return 1' --events {redirected}")]);
+        shell.arg(env!("CARGO_BIN_EXE_isolane")).current_dir(folder.path());
+        super::Ended::new(&shell.output().unwrap())
+    };
+    for redirected in ["/dev/stdout > out.txt", "out.txt >> out.txt", "/dev/stdout", "err.txt 2> err.txt"] {
+        let ended = into(redirected);
+        assert_eq!(ended.code, Some(2), "{redirected}: {ended}");
+    }
 }
