@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::codemode::{LogSink, ProgramRun, SessionState};
 use crate::host::Host;
 use crate::ids::{CallId, ScopeId, SessionId};
-use crate::ledger::{Ledger, ToolCall, ToolResult};
+use crate::ledger::{Ledger, ToolCall, ToolResult, bound_value};
 use crate::limits::RunLimits;
 use crate::outcome::{CallResult, RunFailure, RunFailureKind, RunOutcome};
 use crate::pipeline::CallRequest;
@@ -211,7 +211,9 @@ impl Session {
     }
 
     /// The same with the power to cancel.
-    pub async fn call_with(&self, tool: &str, args: Value, cancel: CancellationToken) -> CallResult {
+    pub async fn call_with(&self, tool: &str, mut args: Value, cancel: CancellationToken) -> CallResult {
+        // Before the event takes its copy, and before a wait in which all of this may be dropped (T-8).
+        let too_deep = bound_value(&mut args);
         let id = self.next_call();
         let ledger = &self.inner.ledger;
         let event = || ToolCall { call: id.clone(), tool: tool.into(), arguments: Arc::new(args.clone()) };
@@ -221,7 +223,7 @@ impl Session {
         request.cancel = cancel;
         request.root.clone_from(&self.inner.host.shared.working_root);
         request.event = call;
-        let result = self.inner.host.pipeline().execute(request).await;
+        let result = self.inner.host.pipeline().execute_bounded(request, too_deep).await;
         ledger.reserve().await.record_with(|| ToolResult::new(id, tool.into(), &result), call);
         result
     }

@@ -46,18 +46,16 @@ pub fn dismantle(value: Value) {
     }
 }
 
+/// A value of this depth, for tests. To drop it would recurse.
+#[cfg(test)]
+pub(crate) fn nested(depth: usize) -> Value {
+    (0..depth).fold(Value::Null, |inner, _| Value::Array(vec![inner]))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::json::{canonical_text, estimated_size};
-
-    fn nested(depth: usize) -> Value {
-        let mut value = Value::Null;
-        for _ in 0..depth {
-            value = Value::Array(vec![value]);
-        }
-        value
-    }
 
     /// T-8
     #[test]

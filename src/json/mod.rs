@@ -11,6 +11,8 @@ mod whole;
 
 pub use big::{MAX_SAFE_INTEGER, has_big_integer};
 pub use canonical::{canonical_text, digest};
+#[cfg(test)]
+pub(crate) use deep::nested;
 pub use deep::{depth, depth_exceeds, dismantle};
 pub use size::estimated_size;
 pub use whole::spell_whole_numbers;

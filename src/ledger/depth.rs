@@ -52,7 +52,8 @@ fn bound_any<'a>(values: impl Iterator<Item = &'a mut Value>) {
     }
 }
 
-fn bound_content(blocks: &mut [ContentBlock]) {
+/// Replaces what is too deep in the blocks. What is left of them can be cloned and dropped.
+pub(crate) fn bound_content(blocks: &mut [ContentBlock]) {
     for block in blocks {
         if let ContentBlock::Json { value } = block {
             bound_value(value);

@@ -21,7 +21,7 @@ mod tests;
 mod writer;
 
 pub use depth::MAX_VALUE_DEPTH;
-pub(crate) use depth::bound_value;
+pub(crate) use depth::{bound_content, bound_value};
 pub use event::{EventBody, FORMAT_SCHEMA, FORMAT_VERSION, LedgerEvent};
 pub use handle::{Ledger, LedgerError, LedgerOptions, SessionLedgers};
 pub use open::unsettled;

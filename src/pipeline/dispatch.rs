@@ -12,9 +12,10 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
+use crate::json;
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
 use crate::pipeline::chain::AroundNext;
-use crate::pipeline::normalize::normalize;
+use crate::pipeline::normalize::{MAX_OUTPUT_DEPTH, bound, normalize, too_deep};
 use crate::pipeline::prepare::{aborted_before_dispatch, invalid_arguments, panicked};
 use crate::pipeline::{Call, Pipeline, Prepared};
 use crate::registry::RegisteredTool;
@@ -94,7 +95,7 @@ impl<'a> Body<'a> {
                 }
             }
         };
-        let result = match reply {
+        let mut result = match reply {
             Err(_) => Err(CallFailure::new(
                 ErrorCode::ToolPanicked,
                 format!(
@@ -114,6 +115,7 @@ impl<'a> Body<'a> {
             }
             Ok(Ok(value)) => normalize(self.tool.definition(), self.call, value),
         };
+        bound(&mut result);
         let handback = self.context.take_handback();
         match result {
             Ok(mut success) => {
@@ -133,11 +135,19 @@ impl<'a> Body<'a> {
     }
 
     /// A success whose value did not come from the body is held to the output contract as well (T-10).
-    fn accept(&self, result: CallResult) -> CallResult {
+    fn accept(&self, mut result: CallResult) -> CallResult {
+        bound(&mut result);
         let success = result?;
         let known = self.lock_normalised().as_ref().is_some_and(|value| Arc::ptr_eq(value, &success.value));
         if known {
             return Ok(success);
+        }
+        if json::depth_exceeds(&success.value, MAX_OUTPUT_DEPTH) {
+            // Not even copied: that would recurse, as dropping it would.
+            if let Some(value) = Arc::into_inner(success.value) {
+                json::dismantle(value);
+            }
+            return Err(too_deep(self.call));
         }
         let mut normalised = normalize(self.tool.definition(), self.call, success.value.as_ref().clone())?;
         normalised.deferred = success.deferred;

@@ -8,9 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use futures_util::FutureExt;
 
 use crate::ids::ScopeId;
+use crate::json;
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
 use crate::pipeline::chain::PostNext;
-use crate::pipeline::normalize::normalize;
+use crate::pipeline::normalize::{bound, normalize};
 use crate::pipeline::prepare::panicked;
 use crate::pipeline::{Pipeline, PostDecision, Prepared};
 
@@ -35,15 +36,19 @@ impl Pipeline {
 
     /// Final content and observers only (P-11). Runs exactly once for each result (P-9).
     pub fn finish(&self, prepared: &Prepared, mut result: CallResult) -> CallResult {
+        bound(&mut result);
         let call = &*prepared.call;
         let finalize =
             prepared.tool.as_ref().and_then(|tool| tool.definition().scheduler().finalize_content.clone());
         if let Some(finalize) = finalize {
             match catch_unwind(AssertUnwindSafe(|| finalize(&call.args, &result))) {
-                Ok(Some(content)) => match &mut result {
-                    Ok(success) => success.content = content,
-                    Err(failure) => failure.content = content,
-                },
+                Ok(Some(content)) => {
+                    match &mut result {
+                        Ok(success) => success.content = content,
+                        Err(failure) => failure.content = content,
+                    }
+                    bound(&mut result);
+                }
                 Ok(None) => {}
                 Err(_) => {
                     tracing::warn!(tool = %call.tool, call = %call.id, "finalize_content panicked; content kept");
@@ -75,13 +80,17 @@ fn apply(prepared: &Prepared, result: CallResult, decision: PostDecision) -> Cal
             Err(failure)
         }
         (PostDecision::AcceptValue(value), Ok(success)) => {
-            let Some(tool) = &prepared.tool else { return Ok(success) };
+            let Some(tool) = &prepared.tool else {
+                json::dismantle(value);
+                return Ok(success);
+            };
             let mut replaced = normalize(tool.definition(), &prepared.call, value)?;
             replaced.deferred = success.deferred;
             replaced.concludes_turn = success.concludes_turn;
             Ok(replaced)
         }
-        (PostDecision::AcceptValue(_), Err(failure)) => {
+        (PostDecision::AcceptValue(value), Err(failure)) => {
+            json::dismantle(value);
             tracing::warn!(tool = %prepared.call.tool, "an interceptor gave a value to a failed call; ignored");
             Err(failure)
         }

@@ -31,6 +31,7 @@ use std::task::{Poll, ready};
 use std::time::Duration;
 
 use crate::clock::Clock;
+use crate::ledger::bound_value;
 use crate::limits::CallLimits;
 use crate::outcome::CallResult;
 use crate::registry::Registry;
@@ -94,8 +95,14 @@ impl Pipeline {
     }
 
     /// Runs one call from start to end (P-12). Schedulers use the parts instead.
-    pub async fn execute(&self, request: CallRequest) -> CallResult {
-        let mut prepared = self.prepare(request).await;
+    pub async fn execute(&self, mut request: CallRequest) -> CallResult {
+        let too_deep = bound_value(&mut request.args);
+        self.execute_bounded(request, too_deep).await
+    }
+
+    /// The same for a caller who had to make the arguments safe, and knows whether they were too deep (T-8).
+    pub(crate) async fn execute_bounded(&self, request: CallRequest, too_deep: bool) -> CallResult {
+        let mut prepared = self.prepare_bounded(request, too_deep).await;
         match prepared.take_route() {
             Route::Dispatch => {
                 let prepared = Arc::new(prepared);

@@ -1,7 +1,8 @@
 //! From what a body returned to a normalised result (T-10 to T-12).
 //!
 //! Owns the order: depth, schema, freeze, render, meta. A value that breaks its contract never becomes a
-//! success. It calls the definition's pure functions.
+//! success. What tools and interceptors return may be of any depth: it is looked at before anybody clones or drops it,
+//! which would recurse (T-8). It calls the definition's pure functions, and the ledger for what is too deep.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,18 +10,19 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::json;
+use crate::ledger::{bound_content, bound_value};
 use crate::outcome::{CallFailure, CallResult, CallSuccess, ErrorCode};
 use crate::pipeline::Call;
 use crate::tool::ToolDefinition;
 
 /// A value nested deeper than this cannot be handed to a validator or a program.
-const MAX_OUTPUT_DEPTH: usize = 128;
+pub(super) const MAX_OUTPUT_DEPTH: usize = 128;
 
 /// Validates, freezes and renders a value.
 pub(super) fn normalize(definition: &ToolDefinition, call: &Call, value: Value) -> CallResult {
     if json::depth_exceeds(&value, MAX_OUTPUT_DEPTH) {
         json::dismantle(value);
-        return Err(invalid(call, &format!("its value is nested more than {MAX_OUTPUT_DEPTH} levels deep")));
+        return Err(too_deep(call));
     }
     let output = definition.output();
     output.schema.validate(&value).map_err(|problems| {
@@ -28,10 +30,11 @@ pub(super) fn normalize(definition: &ToolDefinition, call: &Call, value: Value) 
         invalid(call, &format!("its value breaks its own output schema: {problems}")).with_details(details)
     })?;
     let value = Arc::new(value);
-    let content = catch_unwind(AssertUnwindSafe(|| (output.render)(&call.args, &value)))
+    let mut content = catch_unwind(AssertUnwindSafe(|| (output.render)(&call.args, &value)))
         .map_err(|_| invalid(call, "its renderer panicked"))?
         .map_err(|reason| invalid(call, &format!("its renderer failed: {reason}")))?;
-    let meta = match &output.presentation_meta {
+    bound_content(&mut content);
+    let mut meta = match &output.presentation_meta {
         Some(meta) if call.parent.is_none() => Some(
             catch_unwind(AssertUnwindSafe(|| meta(&call.args, &value)))
                 .map_err(|_| invalid(call, "its presentation panicked"))?
@@ -39,7 +42,26 @@ pub(super) fn normalize(definition: &ToolDefinition, call: &Call, value: Value) 
         ),
         _ => None,
     };
+    meta.as_mut().map(bound_value);
     Ok(CallSuccess { value, content, meta, deferred: Vec::new(), concludes_turn: false })
+}
+
+/// Replaces what is too deep in a result by its text (T-8); the value of a success has a limit of its own.
+pub(super) fn bound(result: &mut CallResult) {
+    match result {
+        Ok(success) => {
+            bound_content(&mut success.content);
+            success.meta.as_mut().map(bound_value);
+        }
+        Err(failure) => {
+            bound_content(&mut failure.content);
+            failure.details.as_mut().map(bound_value);
+        }
+    }
+}
+
+pub(super) fn too_deep(call: &Call) -> CallFailure {
+    invalid(call, &format!("its value is nested more than {MAX_OUTPUT_DEPTH} levels deep"))
 }
 
 fn invalid(call: &Call, what: &str) -> CallFailure {

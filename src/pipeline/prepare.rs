@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 
 use crate::ids::{ToolName, nearest, tool_reference};
 use crate::json;
+use crate::ledger::{MAX_VALUE_DEPTH, bound_value};
 use crate::outcome::{CallFailure, ErrorCode};
 use crate::pipeline::chain::PreNext;
 use crate::pipeline::{
@@ -19,7 +20,16 @@ use crate::tool::ToolContext;
 
 impl Pipeline {
     /// Decides whether a call may run (P-11). Schedulers await one after the other.
+    ///
+    /// Arguments of any depth are safe: those that are too deep for an event are refused, and the call has their text
+    /// in their place (T-8).
     pub async fn prepare(&self, mut request: CallRequest) -> Prepared {
+        let too_deep = bound_value(&mut request.args);
+        self.prepare_bounded(request, too_deep).await
+    }
+
+    /// The same for a caller who had to make the arguments safe, and knows whether they were too deep.
+    pub(crate) async fn prepare_bounded(&self, mut request: CallRequest, too_deep: bool) -> Prepared {
         // An integer is one however it is spelled; bodies read integers by `serde`, which asks for digits alone.
         json::spell_whole_numbers(&mut request.args);
         let mut context =
@@ -40,14 +50,14 @@ impl Pipeline {
         });
         let mut prepared =
             Prepared { call: Arc::clone(&call), view: None, tool: None, context, route: Route::Dispatch };
-        prepared.route = match self.admit(&call, &mut prepared).await {
+        prepared.route = match self.admit(&call, &mut prepared, too_deep).await {
             Ok(()) => Route::Dispatch,
             Err(route) => route,
         };
         prepared
     }
 
-    async fn admit(&self, call: &Call, prepared: &mut Prepared) -> Result<(), Route> {
+    async fn admit(&self, call: &Call, prepared: &mut Prepared, too_deep: bool) -> Result<(), Route> {
         if call.cancel.is_cancelled() {
             return Err(settled(aborted_before_dispatch(&call.tool)));
         }
@@ -65,6 +75,10 @@ impl Pipeline {
                 return Err(settled(unknown(call, view, hidden)));
             }
         };
+        if too_deep {
+            let limit = self.shared.limits.depth.min(MAX_VALUE_DEPTH);
+            return Err(settled(arguments_too_deep(&call.tool, limit)));
+        }
         self.check_args(call, tool).map_err(settled)?;
         let decision = self.decide(call, view).await?;
         if let Decision::Ask { reason } = &decision {

@@ -1,6 +1,7 @@
 //! The pipeline's rules, one test each.
 
 mod chains;
+mod depth;
 mod draining;
 mod nested;
 mod property;

@@ -1,7 +1,8 @@
 //! What a tool's body is given (T-14).
 //!
 //! Owns the context and the two ways to hand something back. It never lets a failure conclude a turn: what was
-//! handed back is read by the pipeline, which drops a conclusion unless the call succeeds. It calls `ids`.
+//! handed back is read by the pipeline, which drops a conclusion unless the call succeeds. It calls `ids`, and `ledger`
+//! for values that are too deep to be dropped.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId};
+use crate::ledger::bound_content;
 use crate::outcome::DeferredContext;
 
 /// How far a call has come.
@@ -115,7 +117,11 @@ impl ToolContext {
 
     /// Gives the content that a model reads when it is not a function of arguments and value alone, such as the
     /// blocks of a server. The value is held to its schema all the same; without success it is dropped.
-    pub fn set_content(&self, content: Vec<ContentBlock>) {
+    ///
+    /// A JSON block may be of any depth; one too deep for an event is kept as its text (T-8).
+    pub fn set_content(&self, mut content: Vec<ContentBlock>) {
+        // Now, since the context may be dropped with it at any time.
+        bound_content(&mut content);
         self.lock().content = Some(content);
     }
 

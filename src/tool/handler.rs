@@ -40,7 +40,8 @@ where
 pub struct ToolError {
     /// What a model reads; says what to do next.
     pub message: String,
-    /// Structured detail; absent when the message says all.
+    /// Structured detail; absent when the message says all. Of any depth: the pipeline keeps what is too deep for an
+    /// event as its text (T-8).
     pub details: Option<Value>,
     /// What a model gets after the message, such as the pictures of work that failed half-way (CM-12).
     pub blocks: Vec<ContentBlock>,

@@ -6,9 +6,11 @@ use serde_json::json;
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::json::nested;
 use crate::ledger::{
     EventBody, FsyncPolicy, JsonLinesStore, LedgerEvent, LedgerOptions, LedgerStore, MemoryStore,
 };
+use crate::outcome::ErrorCode;
 use crate::tool::{Tool, ToolContext, ToolError};
 
 fn host() -> Host {
@@ -114,4 +116,22 @@ fn a_ledger_of_another_session_is_refused() {
         refused.to_string(),
         "the ledger is that of session `b` and cannot record session `a`; open one under its own id"
     );
+}
+
+/// T-8: a call with arguments of any depth is refused and recorded with their text; nothing recurses over them.
+#[test]
+fn a_call_may_have_arguments_of_any_depth() {
+    let work = || async {
+        let kept = MemoryStore::new();
+        let session = host().session(options("s", kept.clone())).unwrap();
+        let refused = session.call("noop", nested(100_000)).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::ToolArgsTooLarge);
+        session.ledger().flush().await.unwrap();
+        let events = kept.events();
+        let EventBody::ToolCall(call) = &events[0].body else { panic!("{events:?}") };
+        assert_eq!(call.arguments["$deep"].as_str().unwrap().len(), 200_004);
+        assert!(matches!(&events[1].body, EventBody::ToolResult(result) if result.is_error));
+    };
+    let run = move || tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work());
+    std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
 }
