@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use isolane::clock::{Clock, SystemClock};
-use isolane::ids::{ScopeId, ToolName};
+use isolane::ids::ScopeId;
 use isolane::ledger::Ledger;
 use isolane::limits::CallLimits;
 use isolane::outcome::CallResult;
@@ -22,7 +22,7 @@ use isolane::pipeline::{
 };
 use isolane::registry::{Registry, Restriction, Target};
 use isolane::step::{StepCall, StepConfig, StepRoot, StepScheduler};
-use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
+use isolane::tool::{CallInfo, Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 use table::{heading, row, since};
 
@@ -41,7 +41,7 @@ fn main() {
             guarded.add_pre(None, Arc::new(Passes)).keep();
             guarded.add_around(None, Arc::new(Passes)).keep();
             guarded.add_post(None, Arc::new(Passes)).keep();
-            let abstains = |_: &ToolName, _: &Value| None;
+            let abstains = |_: &CallInfo<'_>| None;
             guarded.registry().guard(&Target::Global, Arc::new(abstains)).unwrap().keep();
         }
         calls("call, 10 interceptors in each chain and 10 guards", &guarded).await;

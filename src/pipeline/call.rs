@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId, ToolName};
 use crate::outcome::CallResult;
 use crate::registry::{RegisteredTool, RegistryView};
-use crate::tool::{ProgressSink, ToolContext};
+use crate::tool::{CallInfo, ProgressSink, ToolContext};
 
 /// What a caller asks for.
 #[derive(Clone)]
@@ -108,6 +108,20 @@ pub struct Call {
     pub cancel: CancellationToken,
     /// The `seq` of the call's event in its session's ledger; absent when it is not recorded.
     pub event: Option<u64>,
+}
+
+impl Call {
+    /// The call as guards and tools look at it.
+    pub fn info(&self) -> CallInfo<'_> {
+        CallInfo {
+            id: &self.id,
+            tool: &self.tool,
+            args: &self.args,
+            session: &self.session,
+            scope: self.scope.as_ref(),
+            parent: self.parent.as_ref(),
+        }
+    }
 }
 
 /// Where a prepared call goes next (P-11).

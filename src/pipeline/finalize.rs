@@ -41,7 +41,7 @@ impl Pipeline {
         let finalize =
             prepared.tool.as_ref().and_then(|tool| tool.definition().scheduler().finalize_content.clone());
         if let Some(finalize) = finalize {
-            match catch_unwind(AssertUnwindSafe(|| finalize(&call.args, &result))) {
+            match catch_unwind(AssertUnwindSafe(|| finalize(&call.info(), &result))) {
                 Ok(Some(content)) => {
                     match &mut result {
                         Ok(success) => success.content = content,

@@ -88,8 +88,7 @@ impl Pipeline {
             return Err(denied(CallFailure::new(ErrorCode::Denied, message)));
         }
         for guard in view.guards() {
-            let veto =
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.veto(&call.tool, &call.args)));
+            let veto = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.veto(&call.info())));
             match veto {
                 Ok(None) => {}
                 Ok(Some(reason)) => {

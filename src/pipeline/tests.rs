@@ -14,10 +14,10 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::clock::ManualClock;
 use crate::content::ContentBlock;
-use crate::ids::{CallId, ParentToken, ScopeId, ToolName};
+use crate::ids::{CallId, ParentToken, ScopeId};
 use crate::outcome::{CallFailure, ErrorCode};
 use crate::registry::{PresentationMode, Target};
-use crate::tool::{Tool, ToolContext, ToolError, tool};
+use crate::tool::{CallInfo, Tool, ToolContext, ToolError, tool};
 
 struct Bench {
     pipeline: Pipeline,
@@ -191,7 +191,7 @@ async fn execute_is_the_four_parts() {
     bench.tool("add", |_| Ok(json!(3)));
     bench.tool("bad", |_| Ok(json!("text")));
     bench.tool("vetoed", |_| Ok(json!(3)));
-    let veto = |tool: &ToolName, _: &Value| (tool.as_str() == "vetoed").then(|| "not today".to_owned());
+    let veto = |call: &CallInfo<'_>| (call.tool.as_str() == "vetoed").then(|| "not today".to_owned());
     bench.pipeline.registry().guard(&Target::Global, Arc::new(veto)).unwrap().keep();
     let block = PostDecision::Block { feedback: "seen".to_owned(), deferred: Vec::new() };
     bench.pipeline.add_post(None, Arc::new(Post(block))).keep();
@@ -257,7 +257,7 @@ async fn a_panic_around_a_body_is_contained() {
     }
     let bench = Bench::new(None);
     bench.tool("add", |_| Ok(json!(3)));
-    let guard = |_: &ToolName, _: &Value| -> Option<String> { panic!("boom") };
+    let guard = |_: &CallInfo<'_>| -> Option<String> { panic!("boom") };
     let faults: [&dyn Fn() -> Box<dyn std::any::Any>; 4] = [
         &|| Box::new(bench.pipeline.add_pre(None, Arc::new(Boom))),
         &|| Box::new(bench.pipeline.add_around(None, Arc::new(Boom))),
@@ -299,7 +299,7 @@ impl PostExecute for Post {
 async fn a_denial_never_reaches_the_body_and_never_becomes_a_success() {
     let bench = Bench::new(None);
     bench.tool("add", |_| Ok(json!(3)));
-    let veto = |_: &ToolName, _: &Value| Some("not today".to_owned());
+    let veto = |_: &CallInfo<'_>| Some("not today".to_owned());
     bench.pipeline.registry().guard(&Target::Global, Arc::new(veto)).unwrap().keep();
     let post = bench.pipeline.add_post(None, Arc::new(Post(PostDecision::AcceptValue(json!(1)))));
     assert_eq!(

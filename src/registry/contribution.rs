@@ -1,14 +1,14 @@
 //! What can be contributed to a layer, and how it is taken back (R-2, R-3).
 //!
-//! Owns targets, restrictions, guards and disposers. A guard's type has no way to allow (R-6). It calls `ids`.
+//! Owns targets, restrictions, guards and disposers. A guard's type has no way to allow (R-6). It calls `ids`
+//! and looks at calls through `tool`.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use serde_json::Value;
-
 use crate::ids::{ScopeId, ToolName, nearest};
 use crate::registry::{RUN_CODE, RegistryError};
+use crate::tool::CallInfo;
 
 /// Which layer a contribution goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,15 +65,29 @@ impl Restriction {
 
 /// Looks at a call that is about to run and vetoes it, or abstains (R-6).
 ///
-/// There is no way to allow, so no order of guards can turn a veto around.
+/// There is no way to allow, so no order of guards can turn a veto around. A closure is a guard:
+///
+/// ```
+/// use std::sync::Arc;
+/// use isolane::registry::{Registry, Target};
+/// use isolane::tool::CallInfo;
+///
+/// let registry = Registry::new();
+/// let no_nested_writes = |call: &CallInfo<'_>| {
+///     let vetoed = call.parent.is_some() && call.tool.as_str() == "write";
+///     vetoed.then(|| "programs may not write".to_owned())
+/// };
+/// registry.guard(&Target::Global, Arc::new(no_nested_writes))?.keep();
+/// # Ok::<(), isolane::registry::RegistryError>(())
+/// ```
 pub trait Guard: Send + Sync {
     /// A reason vetoes the call; nothing abstains.
-    fn veto(&self, tool: &ToolName, args: &Value) -> Option<String>;
+    fn veto(&self, call: &CallInfo<'_>) -> Option<String>;
 }
 
-impl<F: Fn(&ToolName, &Value) -> Option<String> + Send + Sync> Guard for F {
-    fn veto(&self, tool: &ToolName, args: &Value) -> Option<String> {
-        self(tool, args)
+impl<F: Fn(&CallInfo<'_>) -> Option<String> + Send + Sync> Guard for F {
+    fn veto(&self, call: &CallInfo<'_>) -> Option<String> {
+        self(call)
     }
 }
 

@@ -8,7 +8,9 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::tool::{ModelFace, PresentationFace, SchedulerFace, ToolContext, ToolDefinition, ToolError};
+use crate::tool::{
+    CallInfo, ModelFace, PresentationFace, SchedulerFace, ToolContext, ToolDefinition, ToolError,
+};
 
 async fn nothing(_args: Value, _context: ToolContext) -> Result<Value, ToolError> {
     Ok(Value::Null)
@@ -107,7 +109,7 @@ fn what_is_disposed_of_leaves_every_view_as_it_was() {
     let registry = layered();
     let before = told(&registry);
     let scope = Target::Scope("s".into());
-    let guard = || Arc::new(|_: &ToolName, _: &Value| None::<String>);
+    let guard = || Arc::new(|_: &CallInfo<'_>| None::<String>);
     let contributions: [&dyn Fn() -> Disposer; 6] = [
         &|| registry.register(&Target::Global, tool("x", "new")).unwrap(),
         &|| registry.register(&scope, tool("a", "shadow")).unwrap(),
@@ -193,7 +195,7 @@ fn every_contribution_but_a_guard_notifies() {
     assert!(changed());
     drop(added);
     assert!(changed());
-    let guard = Arc::new(|_: &ToolName, _: &Value| None::<String>);
+    let guard = Arc::new(|_: &CallInfo<'_>| None::<String>);
     let guard = registry.guard(&Target::Global, guard).unwrap();
     assert!(!changed());
     drop(guard);

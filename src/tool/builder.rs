@@ -13,8 +13,8 @@ use crate::outcome::CallResult;
 use crate::schema::{Property, Schema, SchemaError};
 use crate::tool::definition::{FinalizeFn, MetaFn, PresentCallFn, PresentResultFn, RenderFn};
 use crate::tool::{
-    CallCard, Concurrency, ConcurrencyRule, ModelFace, OutputContract, PresentationFace, ResultCard,
-    SchedulerFace, Tool, ToolDefinition, ToolHandler,
+    CallCard, CallInfo, Concurrency, ConcurrencyRule, ModelFace, OutputContract, PresentationFace,
+    ResultCard, SchedulerFace, Tool, ToolDefinition, ToolHandler,
 };
 
 /// A definition that cannot be built.
@@ -186,10 +186,10 @@ impl ToolBuilder {
         self
     }
 
-    /// Changes the content of every normalised result, failures included (P-9).
+    /// Changes the content of every normalised result, failures included (P-9), from the call and its result.
     pub fn finalize_content<F>(mut self, finalize: F) -> Self
     where
-        F: Fn(&Value, &CallResult) -> Option<Vec<ContentBlock>> + Send + Sync + 'static,
+        F: Fn(&CallInfo<'_>, &CallResult) -> Option<Vec<ContentBlock>> + Send + Sync + 'static,
     {
         self.scheduler.finalize_content = Some(Arc::new(finalize) as FinalizeFn);
         self

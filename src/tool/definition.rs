@@ -15,7 +15,7 @@ use crate::content::ContentBlock;
 use crate::ids::ToolName;
 use crate::outcome::CallResult;
 use crate::schema::Schema;
-use crate::tool::{CallCard, ResultCard, ToolBuilder, ToolHandler};
+use crate::tool::{CallCard, CallInfo, ResultCard, ToolBuilder, ToolHandler};
 
 /// Whether a call may run beside others (T-5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,8 @@ impl fmt::Debug for PresentationFace {
     }
 }
 
-/// Replaces the content of a normalised result; may change nothing else (P-9).
-pub type FinalizeFn = Arc<dyn Fn(&Value, &CallResult) -> Option<Vec<ContentBlock>> + Send + Sync>;
+/// `finalize_content(call, result)` (T-4): replaces the content of a normalised result; may change nothing else (P-9).
+pub type FinalizeFn = Arc<dyn Fn(&CallInfo<'_>, &CallResult) -> Option<Vec<ContentBlock>> + Send + Sync>;
 
 /// What the scheduler knows of a tool; never sent to a model (T-4).
 #[derive(Clone, Default)]
@@ -338,7 +338,7 @@ mod tests {
             .tag("net")
             .sensitive("password")
             .idempotent()
-            .finalize_content(|_args, _result| None)
+            .finalize_content(|_call, _result| None)
             .handler(nothing)
             .unwrap();
         let scheduler = tool.definition().scheduler();

@@ -4,6 +4,7 @@
 //! never runs a tool: the pipeline does. It calls `schema` to compile contracts.
 
 mod builder;
+mod call_info;
 mod cards;
 mod context;
 mod definition;
@@ -11,6 +12,7 @@ mod handler;
 mod typed;
 
 pub use builder::{DefinitionError, ToolBuilder};
+pub use call_info::CallInfo;
 pub use cards::{CallCard, CardKind, FileDiff, Location, ResultCard, SearchCard};
 pub use context::{Handback, Progress, ProgressSink, ToolContext};
 pub use definition::{

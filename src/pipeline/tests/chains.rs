@@ -29,7 +29,7 @@ impl Bench {
     /// A guard that writes its name down, and vetoes for the reason.
     fn guard(&self, target: &Target, name: &'static str, reason: Option<&'static str>) {
         let log = Arc::clone(&self.log);
-        let guard = move |_: &ToolName, _: &Value| {
+        let guard = move |_: &CallInfo<'_>| {
             log.lock().unwrap().push(name.to_owned());
             reason.map(str::to_owned)
         };
@@ -205,10 +205,10 @@ async fn every_result_is_finished_exactly_once() {
     let tool = Tool::builder("add")
         .parameters(json!({"type": "object", "properties": {"n": {"type": "integer"}}}))
         .output(json!({"type": "integer"}))
-        .finalize_content(move |args, result| {
+        .finalize_content(move |call, result| {
             log.lock().unwrap().push("finalize".to_owned());
             let outcome = result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
-            Some(vec![ContentBlock::text(format!("{outcome} {args}"))])
+            Some(vec![ContentBlock::text(format!("{outcome} {}", call.args))])
         })
         .handler(|args: Value, _context: ToolContext| async move {
             if args["n"] == 0 { Err(ToolError::failed("zero")) } else { Ok(json!(3)) }
@@ -217,7 +217,7 @@ async fn every_result_is_finished_exactly_once() {
     bench.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
     bench.pipeline.add_post(None, Arc::new(Reviews(Arc::clone(&bench.log)))).keep();
     bench.pipeline.add_observer(None, Arc::new(Observes(Arc::clone(&bench.log)))).keep();
-    let no_nines = |_: &ToolName, args: &Value| (args["n"] == 9).then(|| "no nines".to_owned());
+    let no_nines = |call: &CallInfo<'_>| (call.args["n"] == 9).then(|| "no nines".to_owned());
     bench.pipeline.registry().guard(&Target::Global, Arc::new(no_nines)).unwrap().keep();
 
     let success = bench.call("add", json!({"n": 1})).await.unwrap();
@@ -268,7 +268,7 @@ async fn panics_of_guards_services_and_finalizers_are_contained() {
     }
     let bench = Bench::new(Some(Arc::new(Panics)));
     bench.tool("add", |_| Ok(json!(3)));
-    let guard = |_: &ToolName, _: &Value| -> Option<String> { panic!("boom") };
+    let guard = |_: &CallInfo<'_>| -> Option<String> { panic!("boom") };
     let guard = bench.pipeline.registry().guard(&Target::Global, Arc::new(guard)).unwrap();
     assert_eq!(
         failure(bench.call("add", json!({})).await),
@@ -281,7 +281,7 @@ async fn panics_of_guards_services_and_finalizers_are_contained() {
     assert_eq!(bench.log(), "");
     let tool = Tool::builder("final")
         .output(json!({"type": "integer"}))
-        .finalize_content(|_args, _result| panic!("boom"))
+        .finalize_content(|_call, _result| panic!("boom"))
         .handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(json!(3)) })
         .unwrap();
     bench.pipeline.registry().register(&Target::Global, tool).unwrap().keep();
@@ -448,4 +448,37 @@ async fn the_size_of_arguments_is_the_hosts_to_limit() {
     assert_eq!(failure(call(json!({"n": [[[1]]]})).await).0, ErrorCode::ToolArgsTooLarge);
     assert_eq!(failure(call(json!({"n": [[1]]})).await).0, ErrorCode::ToolArgsInvalid);
     assert!(call(json!({"n": 1})).await.is_ok());
+}
+
+/// R-2, T-4: a guard and `finalize_content` are told which call it is and on whose behalf, and not the tool alone.
+#[tokio::test]
+async fn guards_and_finalizers_see_the_call() {
+    fn told(call: &CallInfo<'_>) -> String {
+        let scope = call.scope.map_or("-", ScopeId::as_str);
+        let parent = call.parent.map_or_else(String::new, |parent| format!(" below {}", parent.parent()));
+        format!("{} {} {} in {scope} of {}{parent}", call.id, call.tool, call.args, call.session)
+    }
+    let bench = Bench::new(None);
+    let (guarded, finalized) = (Arc::clone(&bench.log), Arc::clone(&bench.log));
+    let guard = move |call: &CallInfo<'_>| {
+        guarded.lock().unwrap().push(told(call));
+        call.scope.is_none().then(|| "only agents".to_owned())
+    };
+    bench.pipeline.registry().guard(&Target::Global, Arc::new(guard)).unwrap().keep();
+    let tool = Tool::builder("t")
+        .foreign_output(json!({}))
+        .finalize_content(move |call, _result| {
+            finalized.lock().unwrap().push("/".to_owned());
+            Some(vec![ContentBlock::text(told(call))])
+        })
+        .handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(json!(1)) });
+    bench.pipeline.registry().register(&Target::Global, tool.unwrap()).unwrap().keep();
+    let mut nested = bench.request("t", json!({"n": 1.0}));
+    nested.parent = Some(ParentToken::new("root".into(), "outer".into()));
+    let content = bench.pipeline.execute(nested).await.unwrap().content;
+    assert_eq!(content, [ContentBlock::text(r#"c1 t {"n":1} in agent of s below outer"#)]);
+    assert_eq!(bench.log(), r#"c1 t {"n":1} in agent of s below outer /"#);
+    let direct = CallRequest::new("c2", "t", json!({}), "s".into());
+    assert_eq!(bench.pipeline.execute(direct).await.unwrap_err().code, ErrorCode::Denied);
+    assert_eq!(bench.log(), "c2 t {} in - of s /");
 }

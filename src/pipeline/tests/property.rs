@@ -164,7 +164,7 @@ proptest! {
         }
         for (scoped, veto) in chains.guards.clone() {
             let target = if scoped { Target::Scope("agent".into()) } else { Target::Global };
-            let guard = move |_: &ToolName, _: &Value| veto.clone();
+            let guard = move |_: &CallInfo<'_>| veto.clone();
             bench.pipeline.registry().guard(&target, Arc::new(guard)).unwrap().keep();
         }
         for wrap in &chains.wraps {

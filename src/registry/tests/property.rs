@@ -70,7 +70,7 @@ fn contribute(registry: &Registry, contribution: &Contribution) -> Result<Dispos
         }
         Contribution::Guard { scope, reason } => {
             let reason = reason.to_string();
-            registry.guard(&target(*scope), Arc::new(move |_: &ToolName, _: &Value| Some(reason.clone())))
+            registry.guard(&target(*scope), Arc::new(move |_: &CallInfo<'_>| Some(reason.clone())))
         }
         Contribution::Present { scope, mode } => registry.present_as(&SCOPES[*scope].unwrap().into(), *mode),
     }
@@ -84,8 +84,10 @@ fn text(registry: &Registry, scope: Option<&str>) -> String {
         .iter()
         .map(|tool| format!("{}:{}", tool.definition().name(), tool.definition().model().description))
         .collect();
-    let vetoes: Vec<_> =
-        view.guards().iter().filter_map(|guard| guard.veto(&"x".into(), &Value::Null)).collect();
+    let (id, tool, session) = ("c".into(), "x".into(), "s".into());
+    let call =
+        CallInfo { id: &id, tool: &tool, args: &Value::Null, session: &session, scope: None, parent: None };
+    let vetoes: Vec<_> = view.guards().iter().filter_map(|guard| guard.veto(&call)).collect();
     let names =
         |names: &BTreeSet<ToolName>| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
     format!(

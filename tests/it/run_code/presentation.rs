@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use isolane::host::Prompt;
-use isolane::ids::ToolName;
 use isolane::pipeline::{
     ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call, Decision, PreExecute, PreNext,
 };
 use isolane::registry::{Restriction, Target};
+use isolane::tool::CallInfo;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -105,7 +105,7 @@ async fn a_collapsed_call_is_refused_before_anybody_sees_it() {
     host.registry().open_scope("agent".into(), None).unwrap();
     host.pipeline().add_pre(None, Arc::new(Watching(Arc::clone(&watch)))).keep();
     let guarding = Arc::clone(&watch);
-    let guard = move |_: &ToolName, _: &Value| {
+    let guard = move |_: &CallInfo<'_>| {
         guarding.guard.fetch_add(1, Ordering::Relaxed);
         None::<String>
     };
