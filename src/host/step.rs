@@ -82,7 +82,7 @@ mod tests {
     use super::*;
     use crate::clock::ManualClock;
     use crate::host::{Host, SessionOptions};
-    use crate::ledger::Ledger;
+    use crate::ledger::{EventBody, Ledger};
     use crate::outcome::ErrorCode;
     use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
 
@@ -132,7 +132,8 @@ mod tests {
     async fn a_host_waits_for_cancelled_steps_and_calls_no_longer_than_it_said() {
         let clock = ManualClock::new();
         let host = host(&clock);
-        let session = host.session(SessionOptions::new("s").scope("agent")).unwrap();
+        let (ledger, store) = Ledger::in_memory("s".into(), Arc::new(clock.clone()));
+        let session = host.session(SessionOptions::new("s").scope("agent").ledger(ledger)).unwrap();
         let cancel = CancellationToken::new();
         let options = StepOptions { cancel: Some(cancel.clone()), ..StepOptions::default() };
         let stepping = {
@@ -164,5 +165,10 @@ mod tests {
             );
         }
         assert_eq!(host.pipeline().undrained().len(), 2);
+        let recorded = store.events().into_iter().filter_map(|event| match event.body {
+            EventBody::ToolResult(result) => Some(result.details),
+            _ => None,
+        });
+        assert_eq!(recorded.collect::<Vec<_>>(), vec![Some(json!({"drained": false})); 2]);
     }
 }

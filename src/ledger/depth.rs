@@ -24,8 +24,9 @@ pub(super) const MAX_EVENT_DEPTH: usize = MAX_VALUE_DEPTH + 8;
 pub(super) fn bound(body: &mut EventBody) {
     match body {
         EventBody::ToolCall(data) => bound_shared(&mut data.arguments),
-        EventBody::ToolResult(ToolResult { content, meta, .. }) => {
+        EventBody::ToolResult(ToolResult { content, details, meta, .. }) => {
             bound_content(content);
+            bound_any(details.iter_mut());
             bound_any(meta.iter_mut());
         }
         EventBody::CodeDispatchStart(data) => bound_shared(&mut data.arguments),

@@ -41,6 +41,10 @@ pub struct ToolResult {
     /// Why it failed; absent on success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<ErrorCode>,
+    /// The failure's structured detail, such as problems of arguments, or that the body still ran (P-14, P-16);
+    /// absent when there is none.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
     /// What a user interface shows of it (T-11).
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Value>,
@@ -62,6 +66,7 @@ impl ToolResult {
                 is_error: false,
                 content: success.content.clone(),
                 code: None,
+                details: None,
                 meta: success.meta.clone(),
                 deferred: success.deferred.clone(),
                 concludes_turn: success.concludes_turn,
@@ -72,6 +77,7 @@ impl ToolResult {
                 is_error: true,
                 content: failure.content.clone(),
                 code: Some(failure.code),
+                details: failure.details.clone(),
                 meta: None,
                 deferred: failure.deferred.clone(),
                 concludes_turn: false,

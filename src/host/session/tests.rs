@@ -135,3 +135,23 @@ fn a_call_may_have_arguments_of_any_depth() {
     let run = move || tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(work());
     std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap();
 }
+
+/// S-1, P-16: the durable result says as much as the caller is told, and nothing where there is nothing to say.
+#[tokio::test]
+async fn a_failed_call_is_recorded_with_its_details() {
+    let kept = MemoryStore::new();
+    let session = host().session(options("s", kept.clone())).unwrap();
+    let failure = session.call("noop", json!([])).await.unwrap_err();
+    session.call("noop", json!({})).await.unwrap();
+    session.ledger().flush().await.unwrap();
+    let results: Vec<_> = kept
+        .events()
+        .iter()
+        .filter_map(|event| match &event.body {
+            EventBody::ToolResult(result) => Some(serde_json::to_value(result).unwrap()),
+            _ => None,
+        })
+        .collect();
+    assert!(failure.details.is_some());
+    assert_eq!((results[0].get("details"), results[1].get("details")), (failure.details.as_ref(), None));
+}

@@ -88,9 +88,10 @@ async fn values_of_any_depth_are_written_and_read_back() {
         let result = ToolResult {
             call: "c".into(),
             tool: "t".into(),
-            is_error: false,
+            is_error: true,
             content: vec![ContentBlock::Json { value: nested(depth) }],
-            code: None,
+            code: Some(ErrorCode::ToolFailed),
+            details: Some(nested(depth)),
             meta: Some(nested(depth)),
             deferred: Vec::new(),
             concludes_turn: false,
