@@ -176,7 +176,7 @@ impl Ledger {
         {
             permit.forget();
         }
-        self.slot()
+        self.slot(self.handle.mode == Mode::Threaded)
     }
 
     /// A slot for one event, if there is one without waiting.
@@ -184,11 +184,17 @@ impl Ledger {
         if self.handle.mode == Mode::Threaded {
             self.handle.queue.slots.try_acquire().ok()?.forget();
         }
-        Some(self.slot())
+        Some(self.slot(self.handle.mode == Mode::Threaded))
     }
 
-    fn slot(&self) -> Slot {
-        Slot::new((self.handle.mode != Mode::Disabled).then(|| Arc::clone(&self.handle)))
+    /// A slot for the event that ends what another event began, where nobody can wait: beyond the backlog if it is
+    /// full. The other event had to wait for its own slot, so what is pending is bounded by what has begun.
+    pub(crate) fn reserve_now(&self) -> Slot {
+        self.try_reserve().unwrap_or_else(|| self.slot(false))
+    }
+
+    fn slot(&self, permit: bool) -> Slot {
+        Slot::new((self.handle.mode != Mode::Disabled).then(|| Arc::clone(&self.handle)), permit)
     }
 
     /// Waits until everything recorded before is in the store, and synced as far as its policy wants.

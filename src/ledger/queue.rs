@@ -47,7 +47,7 @@ pub(super) struct Queue {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) redactors: Vec<Arc<dyn Redactor>>,
     /// One permit for each event that may be pending. A reserved slot has forgotten its permit; the writer adds it
-    /// back once the event is in the store.
+    /// back once the event is in the store. An event that nobody could wait for has none.
     pub(super) slots: Semaphore,
     /// Set with [`State::failure`]; saves recorders the building of events that nobody will keep.
     failed: AtomicBool,
@@ -64,8 +64,12 @@ pub(super) struct State {
     /// Events for the writer, in order of `seq`.
     pub(super) events: Vec<LedgerEvent>,
     pub(super) requests: Vec<Request>,
+    /// Permits that go with these events: one each, but for those that were recorded beyond the backlog.
+    pub(super) permits: usize,
     /// Events that the writer has taken and not yet written.
     pub(super) in_flight: usize,
+    /// Their permits.
+    pub(super) in_flight_permits: usize,
     /// The last `seq` in the store.
     pub(super) written: u64,
     /// Whether the writer waits for a notice.
@@ -104,7 +108,9 @@ impl Queue {
                 dropped: 0,
                 events: Vec::new(),
                 requests: Vec::new(),
+                permits: 0,
                 in_flight: 0,
+                in_flight_permits: 0,
                 written: last_seq,
                 idle: false,
                 closed: false,
@@ -124,7 +130,9 @@ impl Queue {
     }
 
     /// Queues an event for the writer. Nothing: the ledger has failed, and the slot is the caller's to give back.
-    pub(super) fn push(&self, body: EventBody, source_seqs: Vec<u64>) -> Option<u64> {
+    ///
+    /// `permit`: whether a permit goes with the event.
+    pub(super) fn push(&self, body: EventBody, source_seqs: Vec<u64>, permit: bool) -> Option<u64> {
         let mut state = self.lock();
         if state.failure.is_some() {
             state.dropped += 1;
@@ -135,6 +143,7 @@ impl Queue {
         let event = self.event(state.next_seq, state.turn, body, source_seqs);
         let seq = event.seq;
         state.events.push(event);
+        state.permits += usize::from(permit);
         state.next_seq = state.next_seq.saturating_add(1);
         self.notify(state);
         Some(seq)
@@ -200,9 +209,10 @@ impl Queue {
         let events = std::mem::take(&mut state.events);
         let requests = std::mem::take(&mut state.requests);
         let lost = events.len() + std::mem::take(&mut state.in_flight);
+        let permits = std::mem::take(&mut state.permits) + std::mem::take(&mut state.in_flight_permits);
         state.dropped += u64::try_from(lost).unwrap_or(u64::MAX);
         drop(state);
-        self.slots.add_permits(lost);
+        self.slots.add_permits(permits);
         for request in requests {
             request.refuse(error.clone());
         }

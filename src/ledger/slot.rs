@@ -1,6 +1,7 @@
 //! A reserved place in the queue (L-4).
 //!
-//! Owns one permit from the moment of reserving until the event is recorded or the slot is dropped. It never waits:
+//! Owns one permit from the moment of reserving until the event is recorded or the slot is dropped; a slot beyond the
+//! backlog owns none. It never waits:
 //! that is over when a slot exists. It hands the event to [`super::queue`].
 
 use std::fmt;
@@ -14,11 +15,13 @@ use super::handle::{Handle, Mode};
 pub struct Slot {
     /// Nothing when the ledger is disabled.
     handle: Option<Arc<Handle>>,
+    /// Whether a permit is to be given back; only a ledger with a thread has any.
+    permit: bool,
 }
 
 impl Slot {
-    pub(super) fn new(handle: Option<Arc<Handle>>) -> Self {
-        Self { handle }
+    pub(super) fn new(handle: Option<Arc<Handle>>, permit: bool) -> Self {
+        Self { handle, permit }
     }
 
     /// Records `body` and returns its `seq`; nothing when the ledger is disabled or has failed.
@@ -51,11 +54,9 @@ impl Slot {
             Mode::Disabled => None,
             Mode::Inline => queue.write_inline(body, source_seqs),
             Mode::Threaded => {
-                let seq = queue.push(body, source_seqs);
-                if seq.is_some() {
-                    // The permit now goes with the event; the writer gives it back.
-                    self.handle = None;
-                }
+                let seq = queue.push(body, source_seqs, self.permit);
+                // The permit of a recorded event goes with it; the writer gives it back.
+                self.permit &= seq.is_none();
                 seq
             }
         }
@@ -65,7 +66,7 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         if let Some(handle) = &self.handle
-            && handle.mode == Mode::Threaded
+            && self.permit
         {
             handle.queue.slots.add_permits(1);
         }

@@ -91,6 +91,7 @@ impl Writer<'_> {
         std::mem::swap(&mut state.events, &mut self.batch);
         std::mem::swap(&mut state.requests, &mut self.requests);
         state.in_flight = self.batch.len();
+        state.in_flight_permits = std::mem::take(&mut state.permits);
         state.closed
     }
 
@@ -109,14 +110,15 @@ impl Writer<'_> {
         if let (None, Some(interval)) = (self.sync_due, self.store.sync_interval()) {
             self.sync_due = Some(self.queue.clock.monotonic().saturating_add(interval));
         }
-        let (count, last) = (self.batch.len(), self.batch.last().map(|event| event.seq));
+        let last = self.batch.last().map(|event| event.seq);
         // The slots bound what is in memory, so the events go first.
         self.batch.clear();
         let mut state = self.queue.lock();
         state.in_flight = 0;
         state.written = last.unwrap_or(state.written);
+        let permits = std::mem::take(&mut state.in_flight_permits);
         drop(state);
-        self.queue.slots.add_permits(count);
+        self.queue.slots.add_permits(permits);
         Ok(())
     }
 }

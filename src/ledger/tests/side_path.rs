@@ -113,6 +113,26 @@ async fn a_slot_that_is_dropped_is_given_back() {
     assert!(ledger.try_reserve().is_some());
 }
 
+/// L-4, PO-8: what ends something begun does not wait for a full backlog, and leaves the backlog as long as it was.
+#[tokio::test]
+async fn an_end_is_recorded_beyond_a_full_backlog() {
+    let (mut store, kept, _heard) = Scripted::new();
+    let (open_gate, gate) = mpsc::channel();
+    store.gate = Some(gate);
+    let ledger = open(store, 2);
+    for number in 0..2 {
+        ledger.try_reserve().unwrap().record(body(number), []);
+    }
+    assert_eq!(ledger.reserve_now().record(body(2), []), Some(3));
+    drop(ledger.reserve_now());
+    assert!(ledger.try_reserve().is_none(), "no slot comes from one that was beyond the backlog");
+    drop(open_gate);
+    ledger.flush().await.unwrap();
+    assert_eq!(seqs(&kept), [1, 2, 3]);
+    let slots: Vec<_> = std::iter::from_fn(|| ledger.try_reserve()).take(3).collect();
+    assert_eq!(slots.len(), 2);
+}
+
 /// L-1
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn concurrent_recorders_leave_no_gap() {

@@ -1,7 +1,7 @@
 //! Asking for approval (PO-8).
 //!
 //! Owns the service between the pipeline's question and those who can answer it, with its two events. It grants
-//! nothing by itself: only an answerer's `allowed_once` does. It calls the answerers and the session's ledger.
+//! nothing by itself: only an answerer's `allowed_once` does, and only once that is in the ledger. It calls the answerers and the session's ledger.
 
 mod answerers;
 mod shown;
@@ -96,7 +96,8 @@ impl fmt::Debug for Approvals {
 /// The approval service of a deployment (PO-8).
 ///
 /// A question must belong to a turn of an open session: its two events are read together, and a turn is what tells a
-/// question that was cut short from one that is still open. Outside of a turn it is refused and leaves no event.
+/// question that was cut short from one that is still open. Outside of a turn it is refused and leaves no event. So is
+/// one that the ledger can no longer record: a grant counts when it is in the store.
 #[derive(Debug)]
 pub struct ApprovalDesk {
     settings: Approvals,
@@ -154,6 +155,10 @@ impl ApprovalDesk {
             reason: question.reason.map(str::to_owned),
         };
         let asked = ledger.reserve().await.record_with(asked, question.event);
+        if asked.is_none() && ledger.health().is_some() {
+            // A ledger that keeps nothing on purpose is healthy.
+            return unrecorded();
+        }
         let record = OpenQuestion { ledger: &ledger, call: question.call, asked, decided: false };
         let verdict = tokio::select! {
             // An answer that comes in the moment of the withdrawal is too late.
@@ -180,8 +185,8 @@ struct OpenQuestion<'a> {
 }
 
 impl OpenQuestion<'_> {
+    /// Records the answer, before anybody can act on it.
     async fn close(mut self, verdict: Verdict) -> ApprovalAnswer {
-        let slot = self.ledger.reserve().await;
         let Verdict { answer, by } = verdict;
         let decision = match &answer {
             ApprovalAnswer::AllowedOnce => ApprovalDecision::AllowedOnce,
@@ -189,23 +194,39 @@ impl OpenQuestion<'_> {
             ApprovalAnswer::Cancelled => ApprovalDecision::Cancelled,
             ApprovalAnswer::Unavailable { .. } => ApprovalDecision::Unavailable,
         };
-        slot.record_with(|| ApprovalDecided { call: self.call.clone(), decision, by }, self.asked);
+        let decided = self.decide(decision, by);
+        if answer != ApprovalAnswer::AllowedOnce {
+            return answer;
+        }
+        let recorded = match decided {
+            Some(seq) => self.ledger.written(seq).await.is_ok(),
+            None => self.ledger.health().is_none(),
+        };
+        if recorded { answer } else { unrecorded() }
+    }
+
+    /// Never waits: a question is withdrawn in the middle of any wait, and its second event would be lost.
+    fn decide(&mut self, decision: ApprovalDecision, by: Option<String>) -> Option<u64> {
         self.decided = true;
-        answer
+        let decided = || ApprovalDecided { call: self.call.clone(), decision, by };
+        self.ledger.reserve_now().record_with(decided, self.asked)
     }
 }
 
 impl Drop for OpenQuestion<'_> {
     /// Whoever asked went away, so whatever the answer was, it granted nothing.
     fn drop(&mut self) {
-        if self.decided {
-            return;
-        }
-        if let Some(slot) = self.ledger.try_reserve() {
-            let (call, decision) = (self.call.clone(), ApprovalDecision::Cancelled);
-            slot.record_with(|| ApprovalDecided { call, decision, by: None }, self.asked);
+        if !self.decided {
+            self.decide(ApprovalDecision::Cancelled, None);
         }
     }
+}
+
+/// What is not in the ledger was not granted. Why it is not is the host's to know: it may name files of the host.
+fn unrecorded() -> ApprovalAnswer {
+    let reason =
+        "the question and its answer cannot be recorded, since the session's ledger has failed".to_owned();
+    ApprovalAnswer::Unavailable { reason }
 }
 
 /// Turns what is allowed so far into a question; what is denied stays denied.

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::clock::ManualClock;
 use crate::ids::SessionId;
-use crate::ledger::{EventBody, MemoryStore, ToolCall};
+use crate::ledger::{EventBody, LedgerEvent, LedgerOptions, MemoryStore, StoreError, ToolCall, WatchedStore};
 use crate::limits::CallLimits;
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
 use crate::pipeline::CallRequest;
@@ -47,6 +47,22 @@ struct Bench {
 impl Bench {
     fn new(approvals: Approvals) -> Self {
         let (ledger, store) = Ledger::in_memory("s".into(), Arc::new(ManualClock::new()));
+        Self::on(ledger, store, approvals)
+    }
+
+    /// On a store with a thread, which asks `before` ahead of every append, and with room for one event in the queue.
+    fn watched<F>(approvals: Approvals, before: F) -> Self
+    where
+        F: FnMut(&[LedgerEvent]) -> Result<(), StoreError> + Send + 'static,
+    {
+        let kept = MemoryStore::new();
+        let store = Box::new(WatchedStore::new(kept.clone(), before).threaded());
+        let options = LedgerOptions { backlog: 1, ..LedgerOptions::default() };
+        let ledger = Ledger::new("s".into(), Arc::new(ManualClock::new()), store, options).unwrap();
+        Self::on(ledger, kept, approvals)
+    }
+
+    fn on(ledger: Ledger, store: MemoryStore, approvals: Approvals) -> Self {
         ledger.set_turn(Some(7));
         let sessions = Sessions(BTreeMap::from([("s".into(), ledger.clone())]));
         let desk = approvals.open(Arc::new(sessions));
@@ -310,4 +326,72 @@ async fn a_cancelled_token_is_no_grant_even_with_the_answer_at_hand() {
     };
     assert_eq!(desk.ask(question).await, ApprovalAnswer::Cancelled);
     assert_eq!(bench.questions(), ["asked c act None <- []", "decided c Cancelled None <- [1]"]);
+}
+
+/// PO-8: a grant that cannot be recorded is none, whether the store fails before the question or with the answer.
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_granted() {
+    // The events are the call's, the question and the answer.
+    for fails_at in [1, 2, 3] {
+        let asked = Arc::new(Mutex::new(0));
+        let counts = Arc::clone(&asked);
+        let allows = CallbackAnswerer::new("owner", move |_: Question| {
+            *counts.lock().unwrap() += 1;
+            async { ApprovalAnswer::AllowedOnce }
+        });
+        let bench = Bench::watched(Approvals::new().answerer(allows), move |events| {
+            let full = events.iter().any(|event| event.seq >= fails_at);
+            if full { Err(StoreError::Other("disk full".into())) } else { Ok(()) }
+        });
+        let request = bench.request("act").await;
+        // Heard of before the question where it was the call's event that failed.
+        let _ = bench.ledger.written(1).await;
+        let failure = bench.pipeline.execute(request).await.unwrap_err();
+        assert_eq!(
+            failure.to_string(),
+            "APPROVAL_UNAVAILABLE: approval for `act` could not be asked for: the question and its answer cannot be \
+             recorded, since the session's ledger has failed",
+            "{fails_at}"
+        );
+        assert_eq!(bench.bodies(), 0);
+        assert!(fails_at > 1 || *asked.lock().unwrap() == 0, "nobody is asked what cannot be recorded");
+    }
+}
+
+/// PO-8: a ledger that is meant to keep nothing is no reason to refuse.
+#[tokio::test]
+async fn a_disabled_ledger_keeps_nobody_from_being_asked() {
+    let ledger = Ledger::disabled("s".into(), Arc::new(ManualClock::new()));
+    let bench = Bench::on(ledger, MemoryStore::new(), scripted(&[ApprovalAnswer::AllowedOnce]));
+    assert!(bench.call("act").await.is_ok());
+}
+
+/// PO-8: the second event of a question that is withdrawn comes in spite of a backlog that is full.
+#[tokio::test]
+async fn a_question_that_is_withdrawn_under_a_full_backlog_is_closed() {
+    let (go_on, gate) = std::sync::mpsc::channel::<()>();
+    let silent = CallbackAnswerer::new("silent", |_: Question| std::future::pending::<ApprovalAnswer>());
+    let bench = Bench::watched(Approvals::new().answerer(silent), move |events| {
+        // The call's event passes; what comes after it waits until the test is done.
+        if events.iter().any(|event| event.seq > 1) {
+            let _ = gate.recv();
+        }
+        Ok(())
+    });
+    let request = bench.request("act").await;
+    bench.ledger.written(1).await.unwrap();
+    let cancel = request.cancel.clone();
+    let calling = bench.pipeline.execute(request);
+    let withdrawing = async {
+        assert!(bench.ledger.try_reserve().is_none(), "the question's event fills the backlog");
+        cancel.cancel();
+    };
+    let (result, ()) = tokio::join!(calling, withdrawing);
+    assert_eq!(code(result), ErrorCode::ApprovalCancelled);
+    drop(go_on);
+    bench.ledger.flush().await.unwrap();
+    assert_eq!(
+        bench.questions(),
+        [r#"asked c1 act Some("it acts") <- [1]"#, "decided c1 Cancelled None <- [2]"]
+    );
 }
