@@ -96,6 +96,12 @@ pub enum ResultCard {
     Generic {
         /// A short title for people.
         title: String,
+        /// What kind of call it was.
+        kind: CardKind,
+        /// The arguments as given; of large ones, what is worth showing.
+        raw_input: Value,
+        /// The places that it was about.
+        locations: Vec<Location>,
     },
     /// A command's end.
     Terminal {
@@ -109,11 +115,8 @@ pub enum ResultCard {
         /// The files.
         files: Vec<FileDiff>,
     },
-    /// A search.
-    Search {
-        /// What was found.
-        found: SearchCard,
-    },
+    /// A search: what was found, as `matches` or as `paths`.
+    Search(SearchCard),
     /// Lines of a file.
     Read {
         /// The path.
@@ -157,11 +160,16 @@ mod tests {
             CallCard::Diff { files: files.clone() },
         ];
         let results = [
-            ResultCard::Generic { title: "Done".to_owned() },
+            ResultCard::Generic {
+                title: "Done".to_owned(),
+                kind: CardKind::Edit,
+                raw_input: json!({"path": "a.rs"}),
+                locations: vec![place.clone()],
+            },
             ResultCard::Terminal { title: "ok".to_owned(), cwd: "/w".to_owned() },
             ResultCard::Diff { files },
-            ResultCard::Search { found: SearchCard::Matches(vec![place]) },
-            ResultCard::Search { found: SearchCard::Paths(vec![path()]) },
+            ResultCard::Search(SearchCard::Matches(vec![place])),
+            ResultCard::Search(SearchCard::Paths(vec![path()])),
             ResultCard::Read { path: path(), first_line: 1, lines: vec!["x".to_owned()], language: None },
         ];
         let told: Vec<_> = calls.iter().map(told).chain(results.iter().map(told)).collect();
@@ -169,11 +177,11 @@ mod tests {
         {"card":"generic","title":"Read","kind":"read","raw_input":{"path":"a.rs"},"locations":[{"path":"a.rs","line":3},{"path":"a.rs"}]}
         {"card":"terminal","title":"ls","cwd":"/w"}
         {"card":"diff","files":[{"path":"a.rs","old":null,"new":"x"}]}
-        {"card":"generic","title":"Done"}
+        {"card":"generic","title":"Done","kind":"edit","raw_input":{"path":"a.rs"},"locations":[{"path":"a.rs","line":3}]}
         {"card":"terminal","title":"ok","cwd":"/w"}
         {"card":"diff","files":[{"path":"a.rs","old":null,"new":"x"}]}
-        {"card":"search","found":{"matches":[{"path":"a.rs","line":3}]}}
-        {"card":"search","found":{"paths":["a.rs"]}}
+        {"card":"search","matches":[{"path":"a.rs","line":3}]}
+        {"card":"search","paths":["a.rs"]}
         {"card":"read","path":"a.rs","first_line":1,"lines":["x"],"language":null}
         "#);
     }

@@ -303,9 +303,18 @@ mod tests {
             })
             .present_result(|args, result| {
                 let title = format!("{} {}", args["path"].as_str().unwrap(), result.is_ok());
-                Some(ResultCard::Generic { title })
+                Some(done(&title))
             })
             .handler(nothing)
+    fn done(title: &str) -> ResultCard {
+        ResultCard::Generic {
+            title: title.to_owned(),
+            kind: CardKind::Read,
+            raw_input: Value::Null,
+            locations: Vec::new(),
+        }
+    }
+
             .unwrap();
         let definition = tool.definition();
         let call = |args: Value| definition.present_call(&args);
@@ -320,7 +329,7 @@ mod tests {
         }
         let failed = Err(CallFailure::new(ErrorCode::ToolFailed, "gone"));
         let shown = |args: Value| definition.present_result(&args, &failed);
-        assert_eq!(shown(json!({"path": "a"})), Some(ResultCard::Generic { title: "a false".to_owned() }));
+        assert_eq!(shown(json!({"path": "a"})), Some(done("a false")));
         assert_eq!(shown(json!({"path": 1})), None);
         let without = Tool::builder("t").output(json!({"type": "null"})).handler(nothing).unwrap();
         assert_eq!(without.definition().present_call(&json!({})), None);

@@ -95,26 +95,25 @@ pub(super) fn read_result(_args: &Value, result: &CallResult) -> Option<ResultCa
 pub(super) fn list_result(_args: &Value, result: &CallResult) -> Option<ResultCard> {
     let output: ListOutput = typed(&result.as_ref().ok()?.value).ok()?;
     let paths = output.entries.into_iter().map(|entry| entry.path).collect();
-    Some(ResultCard::Search { found: SearchCard::Paths(paths) })
+    Some(ResultCard::Search(SearchCard::Paths(paths)))
 }
 
 pub(super) fn glob_result(_args: &Value, result: &CallResult) -> Option<ResultCard> {
     let output: GlobOutput = typed(&result.as_ref().ok()?.value).ok()?;
-    Some(ResultCard::Search { found: SearchCard::Paths(output.paths) })
+    Some(ResultCard::Search(SearchCard::Paths(output.paths)))
 }
 
 pub(super) fn grep_result(args: &Value, result: &CallResult) -> Option<ResultCard> {
     let GrepArgs { mode, .. } = typed(args).ok()?;
     let output: GrepOutput = typed(&result.as_ref().ok()?.value).ok()?;
-    let found = match mode {
+    Some(ResultCard::Search(match mode {
         GrepMode::Matches => SearchCard::Matches(
             output.matches.into_iter().map(|found| place(&found.path, Some(found.line))).collect(),
         ),
         GrepMode::Count | GrepMode::CountMatches => {
             SearchCard::Paths(output.counts.into_iter().map(|found| found.path).collect())
         }
-    };
-    Some(ResultCard::Search { found })
+    }))
 }
 
 /// The diff card (B-4), or a generic one where there is no diff to show.
@@ -143,7 +142,7 @@ fn write_card(args: &Value, value: &Value) -> Result<ResultCard, String> {
     let known = output.created || replaced.is_some();
     if !known || size > MAX_DIFF_BYTES {
         let verb = if output.created { "Created" } else { "Replaced" };
-        return Ok(ResultCard::Generic { title: format!("{verb} {}", shown(&output.path)) });
+        return Ok(told(verb, &output.path));
     }
     Ok(ResultCard::Diff { files: vec![FileDiff { path: output.path, old: replaced, new: Some(content) }] })
 }
@@ -152,9 +151,19 @@ fn edit_card(args: &Value, value: &Value) -> Result<ResultCard, String> {
     let EditArgs { old_string, new_string, .. } = typed(args)?;
     let EditOutput { path, .. } = typed(value)?;
     if old_string.len().saturating_add(new_string.len()) > MAX_DIFF_BYTES {
-        return Ok(ResultCard::Generic { title: format!("Edited {}", shown(&path)) });
+        return Ok(told("Edited", &path));
     }
     Ok(ResultCard::Diff { files: vec![FileDiff { path, old: Some(old_string), new: Some(new_string) }] })
+}
+
+/// A change that is told and not shown. The card is stored, so it does not hold the texts either.
+fn told(verb: &str, path: &str) -> ResultCard {
+    ResultCard::Generic {
+        title: format!("{verb} {}", shown(path)),
+        kind: CardKind::Edit,
+        raw_input: json!({"file_path": path}),
+        locations: vec![place(path, None)],
+    }
 }
 
 fn stored(card: &impl Serialize) -> Result<Value, String> {

@@ -175,7 +175,13 @@ async fn a_program_does_not_read_by_writing() {
     // Without the text that was replaced there is no diff to show, and none is made up.
     assert_eq!(
         bench.result_card("write", &args, &Ok(success)),
-        json!({"card": "generic", "title": "Replaced a.txt"})
+        json!({
+            "card": "generic",
+            "title": "Replaced a.txt",
+            "kind": "edit",
+            "raw_input": {"file_path": "a.txt"},
+            "locations": [{"path": "a.txt"}],
+        })
     );
 }
 

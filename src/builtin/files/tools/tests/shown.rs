@@ -148,10 +148,10 @@ async fn results_have_cards() {
     }
     insta::assert_snapshot!(cards.join("\n"), @r#"
     {"card":"read","path":"a.rs","first_line":2,"lines":["y"],"language":"rust"}
-    {"card":"search","found":{"paths":["a.rs"]}}
-    {"card":"search","found":{"paths":["a.rs"]}}
-    {"card":"search","found":{"matches":[{"path":"a.rs","line":2}]}}
-    {"card":"search","found":{"paths":["a.rs"]}}
+    {"card":"search","paths":["a.rs"]}
+    {"card":"search","paths":["a.rs"]}
+    {"card":"search","matches":[{"path":"a.rs","line":2}]}
+    {"card":"search","paths":["a.rs"]}
     {"card":"diff","files":[{"path":"a.rs","old":"x","new":"z"}]}
     {"card":"diff","files":[{"path":"a.rs","old":"z\ny\n","new":"new"}]}
     {"card":"diff","files":[{"path":"b.rs","old":null,"new":"new"}]}
@@ -198,13 +198,25 @@ async fn a_stored_diff_is_shown_again_without_the_value() {
 async fn a_change_too_large_for_a_card_is_told_instead() {
     let large = "x".repeat(MAX_DIFF_BYTES);
     let bench = Bench::new(&[("a", large.as_str())]);
-    for (name, args, title) in [
-        ("write", json!({"file_path": "a", "content": "y"}), "Replaced a"),
-        ("write", json!({"file_path": "b", "content": format!("{large}x")}), "Created b"),
-        ("edit", json!({"file_path": "b", "old_string": format!("{large}x"), "new_string": "y"}), "Edited b"),
+    for (name, args, title, path) in [
+        ("write", json!({"file_path": "a", "content": "y"}), "Replaced a", "a"),
+        ("write", json!({"file_path": "b", "content": format!("{large}x")}), "Created b", "b"),
+        (
+            "edit",
+            json!({"file_path": "b", "old_string": format!("{large}x"), "new_string": "y"}),
+            "Edited b",
+            "b",
+        ),
     ] {
         let success = bench.success(name, args).await;
-        assert_eq!(success.meta, Some(json!({"card": "generic", "title": title})));
+        let card = json!({
+            "card": "generic",
+            "title": title,
+            "kind": "edit",
+            "raw_input": {"file_path": path},
+            "locations": [{"path": path}],
+        });
+        assert_eq!(success.meta, Some(card));
         assert!(success.value.get("replaced").is_none());
     }
 }
