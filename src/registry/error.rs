@@ -19,7 +19,9 @@ pub enum RegistryError {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// The same layer already has a tool of this name.
+    /// The same layer already has a tool of this name. For an imported tool, [`ImportedNames::clash`] names both.
+    ///
+    /// [`ImportedNames::clash`]: crate::registry::ImportedNames::clash
     #[error("a tool named `{name}` is already registered in this layer")]
     NameTaken {
         /// The name.

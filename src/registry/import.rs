@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::ids::ToolName;
+use crate::registry::RegistryError;
 
 /// How the tools of one server are named here.
 ///
@@ -92,6 +93,17 @@ pub enum ImportError {
         /// The tool that would get it as well.
         second: ImportedFrom,
     },
+    /// A tool of the host's own has the name.
+    #[error(
+        "{imported} would be named `{name}`, and so is a tool that this host has registered itself; give the imported \
+         one another name in its server's rename map"
+    )]
+    TakenHere {
+        /// The name, which is also that of the host's tool.
+        name: ToolName,
+        /// The tool that would get it.
+        imported: ImportedFrom,
+    },
 }
 
 /// Which imported tool has which name, over all servers.
@@ -125,6 +137,14 @@ impl ImportedNames {
         Ok(names)
     }
 
+    /// What a refusal of the registry means for an imported tool: that a tool of the host's own has its name (R-13).
+    /// Nothing for other refusals and for names that were not imported.
+    pub fn clash(&self, refused: &RegistryError) -> Option<ImportError> {
+        let RegistryError::NameTaken { name } = refused else { return None };
+        let imported = self.origin(name.as_str())?.clone();
+        Some(ImportError::TakenHere { name: name.clone(), imported })
+    }
+
     /// Frees the names of a server that is gone.
     pub fn release(&mut self, server: &str) {
         self.taken.retain(|_, from| from.server != server);
@@ -138,7 +158,11 @@ impl ImportedNames {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
+    use crate::registry::{Registry, Target};
+    use crate::tool::{Tool, ToolContext, ToolError};
 
     fn claimed(names: &mut ImportedNames, naming: &ImportNaming, tools: &[&str]) -> String {
         match names.claim(naming, tools.iter().copied()) {
@@ -179,6 +203,28 @@ mod tests {
                 .starts_with("`one` of server `z` and `two` of server `z`")
         );
         assert_eq!(claimed(&mut names, &long.clone().rename("c", "c"), &["x", "c"]), "a__b__x c");
+    }
+
+    /// R-13: the registry knows one name; the record of imports knows both tools.
+    #[test]
+    fn a_clash_with_a_tool_of_the_hosts_own_names_both() {
+        let registry = Registry::new();
+        let tool = |name: &str| {
+            let builder = Tool::builder(name).output(serde_json::json!({"type": "null"}));
+            builder.handler(async |_: Value, _: ToolContext| Ok::<_, ToolError>(Value::Null)).unwrap()
+        };
+        registry.register(&Target::Global, tool("github__search")).unwrap().keep();
+        let mut names = ImportedNames::default();
+        assert_eq!(claimed(&mut names, &ImportNaming::new("github"), &["search"]), "github__search");
+        let refused = registry.register(&Target::Global, tool("github__search")).unwrap_err();
+        assert_eq!(
+            names.clash(&refused).unwrap().to_string(),
+            "`search` of server `github` would be named `github__search`, and so is a tool that this host has \
+             registered itself; give the imported one another name in its server's rename map"
+        );
+        assert_eq!(names.clash(&RegistryError::ReservedName), None);
+        let local = RegistryError::NameTaken { name: "search".into() };
+        assert_eq!(names.clash(&local), None);
     }
 
     /// R-13: a server whose list has changed names it anew, and one that is gone leaves its names.
