@@ -167,6 +167,11 @@ impl<'a> AroundNext<'a> {
         self.signal.unwrap_or(&self.body.call().cancel)
     }
 
+    /// Whether the body was ever invoked in this call: when it was not, nothing happened (P-13).
+    pub fn has_started(&self) -> bool {
+        self.body.has_started()
+    }
+
     /// Runs the rest of the chain and the body under the caller's signal.
     pub fn run(self) -> BoxFuture<'a, CallResult> {
         match self.rest.split_first() {

@@ -68,6 +68,10 @@ impl<'a> Body<'a> {
         self.tool.definition()
     }
 
+    pub(super) fn has_started(&self) -> bool {
+        self.started.load(Ordering::Relaxed)
+    }
+
     /// Invokes the handler under the caller's signal fused with `extra`.
     pub(super) async fn run(&self, extra: Option<&CancellationToken>) -> CallResult {
         if self.call.cancel.is_cancelled() || extra.is_some_and(CancellationToken::is_cancelled) {
@@ -160,7 +164,7 @@ impl<'a> Body<'a> {
         if !self.call.cancel.is_cancelled() {
             return result;
         }
-        if !self.started.load(Ordering::Relaxed) {
+        if !self.has_started() {
             return Err(aborted_before_dispatch(&self.call.tool));
         }
         let message =

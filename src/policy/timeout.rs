@@ -112,12 +112,12 @@ impl Timeouts {
             return running.await;
         }
         derived.cancel();
-        timed_out(&call.tool, limit, running.await)
+        timed_out(&call.tool, limit, running.await, next.has_started())
     }
 }
 
 /// What the body made of it no longer counts, but what it deferred is delivered.
-fn timed_out(tool: &ToolName, limit: Duration, result: CallResult) -> CallResult {
+fn timed_out(tool: &ToolName, limit: Duration, result: CallResult, started: bool) -> CallResult {
     let mut details = json!({"timeout_ms": u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)});
     let deferred = match result {
         // The tool's own code broke: that is worth more than the timeout.
@@ -130,10 +130,16 @@ fn timed_out(tool: &ToolName, limit: Duration, result: CallResult) -> CallResult
             cause.deferred
         }
     };
-    let message = format!(
-        "`{tool}` did not finish within {} and was told to stop; effects may have happened. Ask it for less at a time",
-        spell_duration(limit)
-    );
+    let limit = spell_duration(limit);
+    let message = if started {
+        format!(
+            "`{tool}` did not finish within {limit} and was told to stop; effects may have happened. Ask it for less \
+             at a time"
+        )
+    } else {
+        // A wrapper between the deadline and the body held it back.
+        format!("`{tool}` was not even started within {limit}; nothing happened, so it may be called again")
+    };
     let mut failure = CallFailure::new(ErrorCode::ToolTimeout, message).with_details(details);
     failure.deferred = deferred;
     Err(failure)

@@ -346,3 +346,34 @@ async fn the_order_of_wrappers_decides_what_a_timeout_limits() {
         assert_eq!((passed, call.code().await), (until_the_end, ErrorCode::ToolTimeout));
     }
 }
+
+/// Holds the body back for a minute.
+struct Delays(ManualClock);
+
+impl AroundDispatch for Delays {
+    fn around<'a>(&'a self, _call: &'a Call, next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
+        Box::pin(async move {
+            tokio::select! {
+                () = self.0.sleep(60 * SECOND) => {}
+                () = next.signal().cancelled() => {}
+            }
+            next.run().await
+        })
+    }
+}
+
+/// PO-6, P-13: time that a wrapper took from a body that never started did nothing, and the model is told so.
+#[tokio::test]
+async fn a_body_that_was_never_started_had_no_effects() {
+    let bench = Bench::new(&TimeoutPolicy::new());
+    bench.pipeline.add_around(None, Arc::new(Delays(bench.clock.clone()))).keep();
+    let call = bench.start("slow");
+    bench.pass(2 * SECOND).await;
+    let failure = call.failure().await;
+    assert_eq!(failure.code, ErrorCode::ToolTimeout);
+    assert_eq!(
+        failure.message,
+        "`slow` was not even started within 2 s; nothing happened, so it may be called again"
+    );
+    assert_eq!(failure.details.unwrap()["cause"]["code"], "ABORTED_BEFORE_DISPATCH");
+}
