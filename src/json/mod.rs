@@ -15,7 +15,7 @@ pub use canonical::{canonical_text, digest};
 pub(crate) use deep::nested;
 pub use deep::{depth, depth_exceeds, dismantle};
 pub use size::estimated_size;
-pub use whole::spell_whole_numbers;
+pub use whole::{spell_whole_numbers, whole_numbers_spelled};
 
 /// What a JSON value is, in the word used in messages.
 pub fn kind(value: &serde_json::Value) -> &'static str {

@@ -3,6 +3,8 @@
 //! Owns the rule that `1.0` and `1` are the same number, which JSON Schema and JavaScript share and `serde` does
 //! not. It never rounds: what does not fit an integer of 64 bits stays as it is. It calls nobody.
 
+use std::borrow::Cow;
+
 use serde_json::{Number, Value};
 
 /// Spells every whole number that fits 64 bits, signed or unsigned, as an integer, at every depth.
@@ -20,6 +22,26 @@ pub fn spell_whole_numbers(value: &mut Value) {
             Value::Null | Value::Bool(_) | Value::String(_) => {}
         }
     }
+}
+
+/// The value with its whole numbers spelled as integers; borrowed when they are already.
+///
+/// A copy recurses, so the value must not be too deep for that.
+pub fn whole_numbers_spelled(value: &Value) -> Cow<'_, Value> {
+    let mut open = vec![value];
+    while let Some(inner) = open.pop() {
+        match inner {
+            Value::Number(number) if number.is_f64() && number.as_f64().and_then(whole).is_some() => {
+                let mut spelled = value.clone();
+                spell_whole_numbers(&mut spelled);
+                return Cow::Owned(spelled);
+            }
+            Value::Array(items) => open.extend(items),
+            Value::Object(members) => open.extend(members.values()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    Cow::Borrowed(value)
 }
 
 /// The integer that a float stands for, if it is one.
@@ -46,7 +68,11 @@ mod tests {
     use serde_json::json;
 
     fn spelled(mut value: Value) -> String {
+        let given = value.to_string();
+        let copied = whole_numbers_spelled(&value);
+        let (borrowed, copied) = (matches!(copied, Cow::Borrowed(_)), copied.to_string());
         spell_whole_numbers(&mut value);
+        assert_eq!((borrowed, copied), (given == value.to_string(), value.to_string()));
         value.to_string()
     }
 

@@ -1,8 +1,9 @@
 //! The definition of a tool: four faces and a handler.
 //!
 //! Owns the data that is registered (1.1). Only [`ModelFace`] is ever shown to a model. It never runs a handler.
-//! It calls `schema` through its builder.
+//! It calls `schema` through its builder. The functions of a definition get arguments as the body does: `1.0` has become `1`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -13,6 +14,8 @@ use serde_json::Value;
 
 use crate::content::ContentBlock;
 use crate::ids::ToolName;
+use crate::json::{depth_exceeds, whole_numbers_spelled};
+use crate::ledger::MAX_VALUE_DEPTH;
 use crate::outcome::CallResult;
 use crate::schema::Schema;
 use crate::tool::{CallCard, CallInfo, ResultCard, ToolBuilder, ToolHandler};
@@ -42,17 +45,26 @@ pub enum ConcurrencyRule {
 }
 
 impl ConcurrencyRule {
-    /// The class of a call with these arguments; exclusive whenever there is any doubt (T-5).
+    /// The class of a call with these arguments; exclusive whenever there is any doubt (T-5). The rule gets them as
+    /// the body would.
     pub fn classify(&self, args: &Value) -> Concurrency {
         match self {
             Self::Undeclared => Concurrency::Exclusive,
             Self::Always(class) => *class,
-            Self::Classify(rule) => std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rule(args)))
-                .ok()
-                .and_then(Result::ok)
-                .unwrap_or(Concurrency::Exclusive),
+            Self::Classify(rule) => {
+                let Some(args) = as_the_body_gets(args) else { return Concurrency::Exclusive };
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| rule(&args)))
+                    .ok()
+                    .and_then(Result::ok)
+                    .unwrap_or(Concurrency::Exclusive)
+            }
         }
     }
+}
+
+/// Arguments in the one spelling that a body gets; nothing for those that are too deep to reach one.
+fn as_the_body_gets(args: &Value) -> Option<Cow<'_, Value>> {
+    (!depth_exceeds(args, MAX_VALUE_DEPTH)).then(|| whole_numbers_spelled(args))
 }
 
 impl fmt::Debug for ConcurrencyRule {
@@ -185,15 +197,21 @@ impl ToolDefinition {
     /// The card of a call; nothing when the arguments do not fit or the tool draws none (T-3).
     pub fn present_call(&self, args: &Value) -> Option<CallCard> {
         let present = self.presentation.call.as_ref()?;
-        self.parameters.validate(args).ok()?;
-        contain(|| present(args))
+        let args = self.fitting(args)?;
+        contain(|| present(&args))
     }
 
     /// The card of a result; nothing when the arguments do not fit or the tool draws none (T-3).
     pub fn present_result(&self, args: &Value, result: &CallResult) -> Option<ResultCard> {
         let present = self.presentation.result.as_ref()?;
-        self.parameters.validate(args).ok()?;
-        contain(|| present(args, result))
+        let args = self.fitting(args)?;
+        contain(|| present(&args, result))
+    }
+
+    fn fitting<'a>(&self, args: &'a Value) -> Option<Cow<'a, Value>> {
+        let args = as_the_body_gets(args)?;
+        self.parameters.validate(&args).ok()?;
+        Some(args)
     }
 }
 
@@ -288,6 +306,15 @@ mod tests {
         }
     }
 
+    fn done(title: &str) -> ResultCard {
+        ResultCard::Generic {
+            title: title.to_owned(),
+            kind: CardKind::Read,
+            raw_input: Value::Null,
+            locations: Vec::new(),
+        }
+    }
+
     /// T-3: with arguments of an old schema, or with a presenter that breaks, there is no card and no failure.
     #[test]
     fn cards_are_made_from_fitting_arguments_or_not_at_all() {
@@ -306,15 +333,6 @@ mod tests {
                 Some(done(&title))
             })
             .handler(nothing)
-    fn done(title: &str) -> ResultCard {
-        ResultCard::Generic {
-            title: title.to_owned(),
-            kind: CardKind::Read,
-            raw_input: Value::Null,
-            locations: Vec::new(),
-        }
-    }
-
             .unwrap();
         let definition = tool.definition();
         let call = |args: Value| definition.present_call(&args);
@@ -334,6 +352,35 @@ mod tests {
         let without = Tool::builder("t").output(json!({"type": "null"})).handler(nothing).unwrap();
         assert_eq!(without.definition().present_call(&json!({})), None);
         assert_eq!(without.definition().present_result(&json!({}), &failed), None);
+    }
+
+    /// T-3, T-5: the functions of a definition read integers as the body does, and no depth of arguments harms them.
+    #[test]
+    fn cards_and_classes_are_made_of_what_the_body_gets() {
+        let one = |args: &Value| args["n"].as_u64() == Some(1);
+        let tool = Tool::builder("t")
+            .foreign_parameters(json!({"type": "object"}))
+            .output(json!({"type": "null"}))
+            .present_call(move |args| one(args).then(|| generic("one")))
+            .present_result(move |args, _| one(args).then(|| done("one")))
+            .classify(move |args| if one(args) { Ok(Concurrency::Parallel) } else { Err("no".to_owned()) })
+            .handler(nothing)
+            .unwrap();
+        let definition = tool.definition();
+        let failed = Err(CallFailure::new(ErrorCode::ToolFailed, "gone"));
+        let seen = |args: &Value| {
+            let card = definition.present_call(args).is_some();
+            assert_eq!(definition.present_result(args, &failed).is_some(), card);
+            let class = definition.scheduler().concurrency.classify(args);
+            assert_eq!(class == Concurrency::Parallel, card);
+            card
+        };
+        assert!(seen(&json!({"n": 1})) && seen(&json!({"n": 1.0})));
+        assert!(!seen(&json!({"n": 1.5})));
+        let mut deep = json!({"n": 1.0});
+        deep["deep"] = crate::json::nested(100_000);
+        assert!(!seen(&deep));
+        crate::json::dismantle(deep);
     }
 
     /// T-4, T-1: what is for the scheduler is kept, and no part of it is in what a model is shown.
