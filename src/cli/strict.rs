@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use isolane::json::pointer_step;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
@@ -37,7 +38,7 @@ impl Strict<'_> {
         let Some(outer) = self.outer else { return String::new() };
         match self.step {
             Step::Index(index) => format!("{}/{index}", outer.pointer()),
-            Step::Name(name) => format!("{}/{}", outer.pointer(), name.replace('~', "~0").replace('/', "~1")),
+            Step::Name(name) => format!("{}/{}", outer.pointer(), pointer_step(name)),
         }
     }
 }

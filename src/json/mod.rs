@@ -6,6 +6,7 @@
 mod big;
 mod canonical;
 mod deep;
+mod pointer;
 mod size;
 mod whole;
 
@@ -14,6 +15,7 @@ pub use canonical::{canonical_text, digest};
 #[cfg(test)]
 pub(crate) use deep::nested;
 pub use deep::{depth, depth_exceeds, dismantle};
+pub use pointer::pointer_step;
 pub use size::estimated_size;
 pub use whole::{spell_whole_numbers, whole_numbers_spelled};
 

@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::json::pointer_step;
+
 /// A keyword outside the author-side subset (T-7).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{pointer}`: {reason}; a tool's own schema may use {SUPPORTED}")]
@@ -50,7 +52,7 @@ pub fn check_subset(schema: &Value) -> Result<(), SubsetError> {
             return Err(SubsetError { pointer, reason: "a schema here must be an object".to_owned() });
         };
         for (keyword, value) in members {
-            let place = format!("{pointer}/{}", keyword.replace('~', "~0").replace('/', "~1"));
+            let place = format!("{pointer}/{}", pointer_step(keyword));
             match holds(keyword) {
                 None => {
                     return Err(SubsetError {
@@ -68,9 +70,7 @@ pub fn check_subset(schema: &Value) -> Result<(), SubsetError> {
                 }
                 Some(Holds::SchemaMap) => {
                     let items = value.as_object().into_iter().flatten();
-                    open.extend(items.map(|(name, item)| {
-                        (format!("{place}/{}", name.replace('~', "~0").replace('/', "~1")), item)
-                    }));
+                    open.extend(items.map(|(name, item)| (format!("{place}/{}", pointer_step(name)), item)));
                 }
             }
         }

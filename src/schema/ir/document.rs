@@ -9,6 +9,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::keywords::{Keywords, sorted};
+use crate::json::pointer_step;
 
 /// A schema of the document. Ids follow the sorted order of keys, not the source's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -258,7 +259,7 @@ impl<'a> Document<'a> {
                 Step::Key(keyword, key) => {
                     pointer.push_str(keyword);
                     pointer.push('/');
-                    pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                    pointer.push_str(&pointer_step(key));
                 }
                 Step::Index(keyword, index) => {
                     pointer.push_str(keyword);

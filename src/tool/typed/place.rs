@@ -13,6 +13,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 use serde_json::{Error, Value, map};
 
+use crate::json::pointer_step;
 use crate::tool::ToolError;
 
 /// Reads the arguments in their type; the error names the place of what the type refuses (P-16).
@@ -75,7 +76,7 @@ impl<'de> Reader<'de> {
             let mut path = self.path.borrow_mut();
             // A type may have tried something else before.
             path.truncate(self.depth);
-            path.push(format!("/{}", step.replace('~', "~0").replace('/', "~1")));
+            path.push(format!("/{}", pointer_step(step)));
         }
         let read = seed.deserialize(Self { value, path: self.path, depth: self.depth + 1 })?;
         self.path.borrow_mut().truncate(self.depth);
