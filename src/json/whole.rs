@@ -72,8 +72,9 @@ mod tests {
         let copied = whole_numbers_spelled(&value);
         let (borrowed, copied) = (matches!(copied, Cow::Borrowed(_)), copied.to_string());
         spell_whole_numbers(&mut value);
-        assert_eq!((borrowed, copied), (given == value.to_string(), value.to_string()));
-        value.to_string()
+        let spelled = value.to_string();
+        assert_eq!((borrowed, &copied), (given == spelled, &spelled));
+        spelled
     }
 
     /// P-16

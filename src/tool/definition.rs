@@ -1,7 +1,8 @@
 //! The definition of a tool: four faces and a handler.
 //!
 //! Owns the data that is registered (1.1). Only [`ModelFace`] is ever shown to a model. It never runs a handler.
-//! It calls `schema` through its builder. The functions of a definition get arguments as the body does: `1.0` has become `1`.
+//! It calls `schema` through its builder. The functions of a definition get arguments as the body does: `1.0` has
+//! become `1`.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -1,7 +1,8 @@
 //! Asking for approval (PO-8).
 //!
 //! Owns the service between the pipeline's question and those who can answer it, with its two events. It grants
-//! nothing by itself: only an answerer's `allowed_once` does, and only once that is in the ledger. It calls the answerers and the session's ledger.
+//! nothing by itself: only an answerer's `allowed_once` does, and only once that is in the ledger. It calls the
+//! answerers and the session's ledger.
 
 mod answerers;
 mod shown;
