@@ -54,6 +54,8 @@ enum Job {
 #[derive(Default)]
 struct Desk {
     shown: Option<Ticket>,
+    /// The text of a question is being written: it may stand there already.
+    showing: bool,
     /// Nobody asks any more, or the terminal is gone.
     over: bool,
 }
@@ -168,11 +170,13 @@ fn write_jobs(
                 .take_while(|_| typed_ahead.read(&mut thrown_away).is_ok_and(|n| n > 0))
                 .count();
         }
+        shared.lock().showing = ticket.is_some();
         if say(text).is_err() {
             break;
         }
         if let Job::Show(_, ticket) = job {
             let mut desk = shared.lock();
+            desk.showing = false;
             if desk.over {
                 break;
             }
@@ -209,6 +213,10 @@ fn read_lines(shared: &Shared, notes: &SyncSender<Job>, mut input: Box<dyn Read 
             // Another question stands there now: this line was begun for the one before.
             Some(newer) => {
                 desk.shown = Some(newer);
+                let _ = notes.try_send(Job::Say(TOO_EARLY));
+            }
+            // Or is about to: whoever sees it must not take it for answered.
+            None if desk.showing => {
                 let _ = notes.try_send(Job::Say(TOO_EARLY));
             }
             None => {}
