@@ -208,7 +208,9 @@ impl StepScheduler {
     ///
     /// # Errors
     /// [`StepFailure`] when the scheduler itself cannot go on; what was in flight has come to rest by then, and no
-    /// result was made up for it (S-7). No tool, policy or model can cause one.
+    /// result was made up for it (S-7). No tool and no model can cause one, and no policy by what it decides or by a
+    /// panic that the pipeline contains. What can is the ledger's failure, and host code that breaks outside of that,
+    /// such as an interceptor that panics when it is dropped.
     pub async fn execute(&self, root: StepRoot, calls: Vec<StepCall>) -> Result<StepOutcome, StepFailure> {
         Driver::new(self, root, calls).drive().await
     }
