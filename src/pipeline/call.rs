@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId, ToolName};
 use crate::outcome::CallResult;
+use crate::pipeline::drain::Overdue;
 use crate::registry::{RegisteredTool, RegistryView};
 use crate::tool::{CallInfo, ProgressSink, ToolContext};
 
@@ -145,6 +146,7 @@ pub struct Prepared {
     pub(super) tool: Option<Arc<RegisteredTool>>,
     pub(super) context: ToolContext,
     pub(super) route: Route,
+    pub(super) overdue: Overdue,
 }
 
 impl Prepared {

@@ -9,8 +9,9 @@ use std::sync::{Arc, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::ids::ScopeId;
-use crate::outcome::CallResult;
+use crate::outcome::{CallFailure, CallResult};
 use crate::pipeline::dispatch::Body;
+use crate::pipeline::drain::GivenUp;
 use crate::pipeline::{
     AroundDispatch, BoxFuture, Call, Decision, Pipeline, PostDecision, PostExecute, PreExecute,
     ResultObserver,
@@ -170,6 +171,15 @@ impl<'a> AroundNext<'a> {
     /// Whether the body was ever invoked in this call: when it was not, nothing happened (P-13).
     pub fn has_started(&self) -> bool {
         self.body.has_started()
+    }
+
+    /// Tells whoever waits for the call that the body was told to stop, and what the call comes to if the body has not
+    /// come to rest when the host's drain deadline, which begins now, is over. The body is listed then, as that of a
+    /// cancelled call is (P-14). Without a deadline nothing follows.
+    ///
+    /// It holds until the guard is dropped: drop it when the body rests, and at the latest before it is run again.
+    pub fn give_up(&self, failure: CallFailure) -> GivenUp<'a> {
+        self.body.give_up(failure)
     }
 
     /// Runs the rest of the chain and the body under the caller's signal.

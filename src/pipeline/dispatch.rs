@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::json;
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
 use crate::pipeline::chain::AroundNext;
+use crate::pipeline::drain::{GivenUp, Overdue};
 use crate::pipeline::normalize::{MAX_OUTPUT_DEPTH, bound, normalize, too_deep};
 use crate::pipeline::prepare::{aborted_before_dispatch, invalid_arguments, panicked};
 use crate::pipeline::{Call, Pipeline, Prepared};
@@ -33,6 +34,7 @@ impl Pipeline {
             call,
             tool,
             context: &prepared.context,
+            overdue: &prepared.overdue,
             started: AtomicBool::new(false),
             normalised: Mutex::new(None),
         };
@@ -53,6 +55,7 @@ pub(crate) struct Body<'a> {
     call: &'a Call,
     tool: &'a RegisteredTool,
     context: &'a ToolContext,
+    overdue: &'a Overdue,
     /// Whether the handler was ever invoked: decides between the two kinds of abort (P-13).
     started: AtomicBool,
     /// The value that was validated last, to recognise one that an interceptor made up.
@@ -66,6 +69,10 @@ impl<'a> Body<'a> {
 
     pub(super) fn definition(&self) -> &'a ToolDefinition {
         self.tool.definition()
+    }
+
+    pub(super) fn give_up(&self, failure: CallFailure) -> GivenUp<'a> {
+        self.overdue.give_up(failure)
     }
 
     pub(super) fn has_started(&self) -> bool {

@@ -7,10 +7,11 @@
 //! together with whoever waits for it. So a body costs nothing here before it is left behind, and it leaves the list
 //! by ending, however it ends: done, panicked, or gone with the host's runtime.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use futures_util::task::AtomicWaker;
 use serde_json::json;
 
 use crate::clock::{Clock, Sleep};
@@ -49,6 +50,60 @@ impl Deadline {
             State::Endless => Poll::Pending,
             State::Over => Poll::Ready(()),
             State::Running(sleep) => sleep.as_mut().poll(context).map(|()| self.0 = State::Over),
+        }
+    }
+}
+
+/// What a call comes to if its body, which a wrapper has told to stop, outlasts the deadline.
+#[derive(Debug, Default)]
+pub(super) struct Overdue {
+    failure: Mutex<Option<CallFailure>>,
+    /// Whoever waits for the body.
+    waiter: AtomicWaker,
+}
+
+impl Overdue {
+    /// The first who gives up has the say until the guard is gone.
+    pub(super) fn give_up(&self, failure: CallFailure) -> GivenUp<'_> {
+        let mut kept = self.lock();
+        if kept.is_some() {
+            return GivenUp { overdue: None };
+        }
+        *kept = Some(failure);
+        drop(kept);
+        self.waiter.wake();
+        GivenUp { overdue: Some(self) }
+    }
+
+    /// Ready when somebody has given up.
+    pub(super) fn poll(&self, context: &Context<'_>) -> Poll<()> {
+        self.waiter.register(context.waker());
+        if self.lock().is_some() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    pub(super) fn take(&self) -> Option<CallFailure> {
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<CallFailure>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Held while a body that was told to stop is waited for; see [`AroundNext::give_up`].
+///
+/// [`AroundNext::give_up`]: crate::pipeline::AroundNext::give_up
+#[must_use = "the call is given up only while this is held"]
+#[derive(Debug)]
+pub struct GivenUp<'a> {
+    /// Absent when somebody else has given up before.
+    overdue: Option<&'a Overdue>,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        if let Some(overdue) = self.overdue {
+            overdue.take();
         }
     }
 }

@@ -39,6 +39,7 @@ use crate::registry::Registry;
 pub use approval::{ApprovalAnswer, ApprovalQuestion, ApprovalService};
 pub use call::{Call, CallRequest, Prepared, Route};
 pub use chain::{AroundNext, Attachment, PostNext, PreNext};
+pub use drain::GivenUp;
 pub use interceptor::{
     AroundDispatch, BoxFuture, Decision, PostDecision, PostExecute, PreExecute, ResultObserver,
 };
@@ -81,9 +82,10 @@ impl Pipeline {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Sets how long [`Pipeline::execute`] waits for the body of a cancelled call; without it, for ever (P-14).
+    /// Sets how long [`Pipeline::execute`] waits for a body that was told to stop, by the caller or by a timeout;
+    /// without it, for ever (P-14).
     ///
-    /// It does not limit a call that nobody cancels. Schedulers that use the parts have deadlines of their own.
+    /// It does not limit a body that nobody told to stop. Schedulers that use the parts have deadlines of their own.
     pub fn set_drain(&self, clock: Arc<dyn Clock>, limit: Duration) {
         let patience = Patience { clock, limit: Some(limit) };
         *self.shared.patience.write().unwrap_or_else(PoisonError::into_inner) = Some(patience);
@@ -120,7 +122,7 @@ impl Pipeline {
     async fn dispatch_patiently(&self, prepared: &Arc<Prepared>) -> Option<CallResult> {
         let patience = self.shared.patience.read().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(patience) = patience else { return Some(self.dispatch(prepared).await) };
-        let mut pool = Pool::new(Hosting::Inline);
+        let mut pool = Pool::new(Hosting::Inline, patience.clone());
         pool.launch(self, 0, Arc::clone(prepared)).await;
         let mut told = pin!(prepared.call.cancel.cancelled());
         let mut deadline = None;

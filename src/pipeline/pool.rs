@@ -9,7 +9,7 @@ use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -17,7 +17,7 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
-use crate::pipeline::{Pipeline, Prepared};
+use crate::pipeline::{Deadline, Patience, Pipeline, Prepared};
 
 /// A call whose body has come to rest.
 pub(crate) struct AtRest {
@@ -42,14 +42,16 @@ pub(crate) enum Hosting {
 
 pub(crate) struct Pool {
     hosting: Hosting,
+    /// With a body that a wrapper has told to stop.
+    patience: Patience,
     running: FuturesUnordered<Running>,
     /// In the order in which they came to rest.
     at_rest: VecDeque<AtRest>,
 }
 
 impl Pool {
-    pub(crate) fn new(hosting: Hosting) -> Self {
-        Self { hosting, running: FuturesUnordered::new(), at_rest: VecDeque::new() }
+    pub(crate) fn new(hosting: Hosting, patience: Patience) -> Self {
+        Self { hosting, patience, running: FuturesUnordered::new(), at_rest: VecDeque::new() }
     }
 
     /// Calls that occupy a place: a call keeps its own until the scheduler takes it out to commit it.
@@ -79,7 +81,12 @@ impl Pool {
             Some(host) => Body::Spawned(host.spawn(dispatching)),
             None => Body::Inline(dispatching),
         };
-        self.running.push(Running { n, prepared: Some(prepared), body });
+        let waiting = self.patience.limit.is_some().then(|| Waiting {
+            pipeline: pipeline.clone(),
+            patience: self.patience.clone(),
+            deadline: None,
+        });
+        self.running.push(Running { n, prepared: Some(prepared), body, waiting });
     }
 
     /// Lets bodies go on, without taking any out.
@@ -132,10 +139,8 @@ impl Pool {
     pub(crate) fn leave(&mut self, pipeline: &Pipeline) -> Vec<(u64, Arc<Prepared>)> {
         let mut left = Vec::with_capacity(self.running.len());
         for running in std::mem::take(&mut self.running) {
-            let Running { n, prepared: Some(prepared), body } = running else { continue };
-            if let (Body::Inline(dispatching), Ok(host)) = (body, Handle::try_current()) {
-                drop(host.spawn(dispatching));
-            }
+            let Running { n, prepared: Some(prepared), body, .. } = running else { continue };
+            body.leave();
             left.push((n, prepared));
         }
         left.sort_unstable_by_key(|(n, _)| *n);
@@ -157,6 +162,29 @@ struct Running {
     /// Taken out when the body is at rest.
     prepared: Option<Arc<Prepared>>,
     body: Body,
+    /// Absent when bodies are waited for without end.
+    waiting: Option<Waiting>,
+}
+
+/// How long a body is waited for that a wrapper has told to stop.
+struct Waiting {
+    pipeline: Pipeline,
+    patience: Patience,
+    /// There while somebody has given the call up.
+    deadline: Option<Deadline>,
+}
+
+impl Waiting {
+    /// Ready with what the call comes to when the time is over.
+    fn poll(&mut self, prepared: &Prepared, context: &mut Context<'_>) -> Poll<CallFailure> {
+        if prepared.overdue.poll(context).is_pending() {
+            self.deadline = None;
+            return Poll::Pending;
+        }
+        ready!(self.deadline.get_or_insert_with(|| self.patience.begin()).poll(context));
+        // Nothing: the body has come to rest on another thread meanwhile, and says so itself.
+        prepared.overdue.take().map_or(Poll::Pending, Poll::Ready)
+    }
 }
 
 enum Body {
@@ -164,13 +192,43 @@ enum Body {
     Spawned(JoinHandle<Option<CallResult>>),
 }
 
+impl Body {
+    /// Lets it go on by itself.
+    fn leave(self) {
+        if let (Self::Inline(dispatching), Ok(host)) = (self, Handle::try_current()) {
+            drop(host.spawn(dispatching));
+        }
+    }
+}
+
+impl Running {
+    fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Option<CallResult>> {
+        match &mut self.body {
+            Body::Inline(dispatching) => dispatching.as_mut().poll(context),
+            Body::Spawned(task) => Pin::new(task).poll(context).map(|joined| joined.ok().flatten()),
+        }
+    }
+
+    /// Ready with what the call comes to when its body, which was told to stop, is waited for no longer.
+    fn poll_given_up(&mut self, context: &mut Context<'_>) -> Poll<Option<CallResult>> {
+        let (Some(prepared), Some(waiting)) = (&self.prepared, &mut self.waiting) else {
+            return Poll::Pending;
+        };
+        let failure = ready!(waiting.poll(prepared, context));
+        waiting.pipeline.list_undrained(prepared);
+        let nothing = Body::Inline(Box::pin(std::future::pending()));
+        std::mem::replace(&mut self.body, nothing).leave();
+        Poll::Ready(Some(Err(failure)))
+    }
+}
+
 impl Future for Running {
     type Output = Option<AtRest>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<AtRest>> {
-        let result = match &mut self.body {
-            Body::Inline(dispatching) => std::task::ready!(dispatching.as_mut().poll(context)),
-            Body::Spawned(task) => std::task::ready!(Pin::new(task).poll(context)).ok().flatten(),
+        let result = match self.poll_body(context) {
+            Poll::Ready(result) => result,
+            Poll::Pending => ready!(self.poll_given_up(context)),
         };
         let n = self.n;
         Poll::Ready(self.prepared.take().map(|prepared| AtRest { n, prepared, result }))

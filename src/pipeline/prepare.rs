@@ -12,6 +12,7 @@ use crate::json;
 use crate::ledger::{MAX_VALUE_DEPTH, bound_value};
 use crate::outcome::{CallFailure, ErrorCode};
 use crate::pipeline::chain::PreNext;
+use crate::pipeline::drain::Overdue;
 use crate::pipeline::{
     ApprovalAnswer, ApprovalQuestion, Call, CallRequest, Decision, Pipeline, Prepared, Route,
 };
@@ -48,8 +49,14 @@ impl Pipeline {
             cancel: request.cancel,
             event: request.event,
         });
-        let mut prepared =
-            Prepared { call: Arc::clone(&call), view: None, tool: None, context, route: Route::Dispatch };
+        let mut prepared = Prepared {
+            call: Arc::clone(&call),
+            view: None,
+            tool: None,
+            context,
+            route: Route::Dispatch,
+            overdue: Overdue::default(),
+        };
         prepared.route = match self.admit(&call, &mut prepared, too_deep).await {
             Ok(()) => Route::Dispatch,
             Err(route) => route,

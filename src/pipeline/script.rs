@@ -18,10 +18,10 @@ use crate::content::ContentBlock;
 use crate::ids::CallId;
 use crate::ledger::{EventBody, Ledger, LedgerOptions, LedgerStore, MemoryStore, StoreError, WatchedStore};
 use crate::limits::CallLimits;
-use crate::outcome::CallResult;
+use crate::outcome::{CallFailure, CallResult, ErrorCode};
 use crate::pipeline::{
-    ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call, Decision, Pipeline, PostDecision,
-    PostExecute, PostNext, PreExecute, PreNext,
+    ApprovalAnswer, ApprovalQuestion, ApprovalService, AroundDispatch, AroundNext, BoxFuture, Call, Decision,
+    Pipeline, PostDecision, PostExecute, PostNext, PreExecute, PreNext,
 };
 use crate::registry::{Registry, Target};
 use crate::tool::{Concurrency, Tool, ToolBuilder, ToolContext, ToolError};
@@ -188,6 +188,27 @@ impl PostExecute for Watch {
             }
             self.trace.note("reviewed", n);
             next.review().await
+        })
+    }
+}
+
+/// Tells every body to stop as soon as it waits, as a timeout does that is over, and gives its call up.
+#[derive(Debug)]
+pub(crate) struct Impatient;
+
+impl AroundDispatch for Impatient {
+    fn around<'a>(&'a self, _call: &'a Call, next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
+        Box::pin(async move {
+            let signal = next.signal().child_token();
+            let mut running = std::pin::pin!(next.run_with_signal(&signal));
+            tokio::select! {
+                biased;
+                result = &mut running => return result,
+                () = std::future::ready(()) => signal.cancel(),
+            }
+            let failure = CallFailure::new(ErrorCode::ToolTimeout, "too late");
+            let _given_up = next.give_up(failure.with_details(json!({"drained": false})));
+            running.await
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns the deadline of a body: it begins when the body is dispatched, so the time that a call spends in a queue or
 //! waits for approval counts for nobody (E-7). It never abandons a body: it tells it to stop and waits until it rests
-//! (P-14). It calls the clock.
+//! or, where the host has a drain deadline, has the pipeline list it (P-14). It calls the clock.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -23,7 +23,8 @@ use crate::tool::ToolDefinition;
 ///
 /// The signal that the body gets is derived from the one in force, so a caller or another wrapper that cancels first
 /// is an ordinary cancellation, not a timeout. A body that does not heed its signal is waited for all the same, until
-/// the caller cancels and the host's drain deadline is over.
+/// the host's drain deadline is over, which begins with the timeout; the call is reported then, with `drained: false`,
+/// and the body is listed in [`Pipeline::undrained`] until it ends.
 ///
 /// ```
 /// use std::time::Duration;
@@ -112,13 +113,30 @@ impl Timeouts {
             return running.await;
         }
         derived.cancel();
-        timed_out(&call.tool, limit, running.await, next.has_started())
+        let given_up = next.give_up(still_running(&call.tool, limit));
+        let result = running.await;
+        drop(given_up);
+        timed_out(&call.tool, limit, result, next.has_started())
     }
+}
+
+/// What the call comes to if the body outlasts the host's drain deadline as well.
+fn still_running(tool: &ToolName, limit: Duration) -> CallFailure {
+    let message = format!(
+        "`{tool}` did not finish within {}, was told to stop and has not; it may still be running",
+        spell_duration(limit)
+    );
+    let details = json!({"timeout_ms": milliseconds(limit), "drained": false});
+    CallFailure::new(ErrorCode::ToolTimeout, message).with_details(details)
+}
+
+fn milliseconds(limit: Duration) -> u64 {
+    u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// What the body made of it no longer counts, but what it deferred is delivered.
 fn timed_out(tool: &ToolName, limit: Duration, result: CallResult, started: bool) -> CallResult {
-    let mut details = json!({"timeout_ms": u64::try_from(limit.as_millis()).unwrap_or(u64::MAX)});
+    let mut details = json!({"timeout_ms": milliseconds(limit)});
     let deferred = match result {
         // The tool's own code broke: that is worth more than the timeout.
         Err(broken) if broken.code == ErrorCode::ToolPanicked => return Err(broken),

@@ -102,6 +102,7 @@ impl<'a> Driver<'a> {
             Queued { call, too_deep }
         });
         let StepScheduler { pipeline, ledger, clock, config } = scheduler;
+        let patience = Patience { clock: Arc::clone(clock), limit: config.drain };
         Self {
             pipeline,
             ledger,
@@ -109,8 +110,8 @@ impl<'a> Driver<'a> {
             aborted: Box::pin(root.cancel.clone().cancelled_owned()),
             root,
             queue: queue.collect(),
-            pool: Pool::new(Hosting::Inline),
-            patience: Patience { clock: Arc::clone(clock), limit: config.drain },
+            pool: Pool::new(Hosting::Inline, patience.clone()),
+            patience,
             deadline: None,
             gave_up: false,
             barrier: false,

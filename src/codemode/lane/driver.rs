@@ -72,16 +72,17 @@ impl LaneDriver {
         root: LaneRoot,
         config: LaneConfig,
     ) -> Self {
+        let patience = Patience { clock, limit: config.drain };
         Self {
             handle,
             pipeline,
             ledger,
             cancelled: Box::pin(root.cancel.clone().cancelled_owned()),
             root,
-            patience: Patience { clock, limit: config.drain },
             records: Records::new(config.forwarded_blocks),
             config,
-            pool: Pool::new(Hosting::Spawned),
+            pool: Pool::new(Hosting::Spawned, patience.clone()),
+            patience,
             barrier: false,
             head_waits: false,
             started: BTreeMap::new(),

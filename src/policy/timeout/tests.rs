@@ -119,7 +119,7 @@ async fn quiet() {
     }
 }
 
-/// PO-6, P-16
+/// PO-6, P-16, T-4
 #[tokio::test]
 async fn a_body_that_outlasts_its_timeout_is_told_to_stop_and_the_call_says_so() {
     let bench = Bench::new(&TimeoutPolicy::new());
@@ -376,4 +376,46 @@ async fn a_body_that_was_never_started_had_no_effects() {
         "`slow` was not even started within 2 s; nothing happened, so it may be called again"
     );
     assert_eq!(failure.details.unwrap()["cause"]["code"], "ABORTED_BEFORE_DISPATCH");
+}
+
+/// P-14, PO-6: the drain deadline begins with the timeout, and a body that outlasts it is listed until it ends.
+#[tokio::test]
+async fn a_body_that_outlasts_the_drain_deadline_too_is_reported_and_listed() {
+    let bench = Bench::new(&TimeoutPolicy::new());
+    bench.pipeline.set_drain(Arc::new(bench.clock.clone()), 5 * SECOND);
+    let call = bench.start("deaf");
+    bench.pass(2 * SECOND).await;
+    bench.pass(4 * SECOND).await;
+    assert!(call.runs() && bench.pipeline.undrained().is_empty());
+    bench.pass(SECOND).await;
+    let failure = call.failure().await;
+    assert_eq!(
+        (failure.code, failure.message.as_str(), failure.details),
+        (
+            ErrorCode::ToolTimeout,
+            "`deaf` did not finish within 2 s, was told to stop and has not; it may still be running",
+            Some(json!({"timeout_ms": 2000, "drained": false}))
+        )
+    );
+    assert_eq!(bench.pipeline.undrained().len(), 1);
+    bench.pass(3 * SECOND).await;
+    assert!(bench.pipeline.undrained().is_empty(), "it has come to its end");
+}
+
+/// P-14: a body that rests in time is reported as ever, and one that runs again later has all its time.
+#[tokio::test]
+async fn a_drain_deadline_ends_with_the_body_that_it_was_for() {
+    let bench = Bench::without_policy();
+    bench.pipeline.add_around(None, Arc::new(Retry)).keep();
+    bench.attach(&TimeoutPolicy::new());
+    bench.pipeline.set_drain(Arc::new(bench.clock.clone()), 3 * SECOND);
+    let call = bench.start("slow");
+    for _ in 0..5 {
+        bench.pass(SECOND).await;
+    }
+    assert!(call.runs(), "the third attempt, long after the first was told to stop");
+    bench.pass(SECOND).await;
+    let failure = call.failure().await;
+    assert_eq!(failure.details.unwrap()["cause"]["code"], "TOOL_FAILED");
+    assert!(bench.pipeline.undrained().is_empty());
 }

@@ -1,6 +1,7 @@
 //! Steps that are aborted, drained or not, and steps that are dropped (S-6, P-14).
 
 use super::*;
+use crate::pipeline::script::Impatient;
 
 /// S-6
 #[tokio::test]
@@ -109,6 +110,27 @@ async fn a_body_that_ignores_its_signal_is_left_behind_listed_and_answered_for()
     assert_eq!((bench.trace().await.as_str(), listed()), ("rest 2", vec!["c:4".to_owned()]));
     bench.release(4, Reply::Panic).await;
     assert_eq!(listed(), [""; 0], "a body that panics has ended, too");
+}
+
+/// P-14, PO-6: without anybody's abort, the deadline of a body that its wrapper has told to stop is its own, and the
+/// step goes on.
+#[tokio::test]
+async fn a_body_that_outlasts_its_timeout_and_the_deadline_is_left_behind() {
+    let setup = Setup::new(config());
+    let pipeline = setup.pipeline.clone();
+    pipeline.add_around(None, Arc::new(Impatient)).keep();
+    let mut bench = setup.start(&["deaf", "par", "alone"]);
+    bench.quiet().await;
+    bench.setup.clock.advance(DRAIN.saturating_sub(Duration::from_millis(1)));
+    assert!(!bench.is_done().await);
+    assert!(pipeline.undrained().is_empty());
+    bench.setup.clock.advance(Duration::from_millis(1));
+    let outcome = bench.outcome().await;
+    assert_eq!(codes(&outcome), ["TOOL_TIMEOUT", "ok", "ok"]);
+    assert_eq!(failure(&outcome, 1), (ErrorCode::ToolTimeout, "too late", Some(&json!({"drained": false}))));
+    assert_eq!(pipeline.undrained().len(), 1);
+    bench.release(1, Reply::Value).await;
+    assert!(pipeline.undrained().is_empty());
 }
 
 /// P-14

@@ -1,6 +1,7 @@
 //! How a lane ends: closed, cancelled, drained or not, dropped (CM-21, CM-31, L-5).
 
 use super::*;
+use crate::pipeline::script::Impatient;
 
 /// CM-21, L-5
 #[tokio::test]
@@ -192,6 +193,28 @@ async fn a_success_that_waited_for_a_body_left_behind_is_reviewed_and_kept() {
     let report = bench.report().await;
     assert_eq!(bench.trace().await, "settled 1, review 2, reviewed 2, settled 2");
     assert_eq!(states(&report), [SubCallState::Aborted, SubCallState::Finished]);
+}
+
+/// P-14, PO-6: the deadline of a body that its wrapper has told to stop is its own, and the run goes on.
+#[tokio::test]
+async fn a_body_that_outlasts_its_timeout_and_the_deadline_is_left_behind() {
+    let setup = Setup::new(config());
+    setup.pipeline.add_around(None, Arc::new(Impatient)).keep();
+    let mut bench = setup.start();
+    bench.submit_all(&["deaf", "par", "alone"]);
+    bench.quiet().await;
+    bench.setup.clock.advance(DRAIN.saturating_sub(Duration::from_millis(1)));
+    bench.quiet().await;
+    assert!(bench.setup.pipeline.undrained().is_empty());
+    bench.setup.clock.advance(Duration::from_millis(1));
+    bench.quiet().await;
+    assert_eq!(bench.setup.pipeline.undrained().len(), 1);
+    let event = bench.settled_event(1);
+    assert_eq!((event.code, event.details), (Some(ErrorCode::ToolTimeout), Some(json!({"drained": false}))));
+    let report = bench.close().await;
+    assert_eq!(states(&report), [SubCallState::Failed, SubCallState::Finished, SubCallState::Finished]);
+    bench.release(1, Reply::Value).await;
+    assert!(bench.setup.pipeline.undrained().is_empty());
 }
 
 /// P-14
