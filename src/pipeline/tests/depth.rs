@@ -105,6 +105,24 @@ fn a_body_may_return_values_of_any_depth() {
     });
 }
 
+/// T-8, P-14: what a body returns is safe to let go of before anybody has looked at all of it.
+#[test]
+fn what_a_cancelled_body_returns_may_be_of_any_depth() {
+    on_a_small_stack(|| async {
+        let bench = Bench::new(None);
+        let mut request = CallRequest::new("c", "t", json!({}), "s".into());
+        let cancel = CancellationToken::new();
+        request.cancel = cancel.clone();
+        bench.returning(move |_| {
+            cancel.cancel();
+            Err(ToolError::unsupported("no").with_details(nested(LEVELS)).with_blocks(vec![deep_block()]))
+        });
+        let aborted = bench.pipeline.execute(request).await.unwrap_err();
+        assert_eq!(aborted.code, ErrorCode::Aborted);
+        assert!(kept(&aborted.details.unwrap()["details"]));
+    });
+}
+
 /// T-8: the pure functions of a definition are no exception.
 #[test]
 fn what_is_rendered_may_be_of_any_depth() {
