@@ -42,6 +42,7 @@ pub(super) struct Started {
     pub(super) seq: Option<u64>,
 }
 
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the step")]
 pub(super) struct Driver<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) ledger: &'a Ledger,
