@@ -4,8 +4,9 @@
 //! used for one run and then discarded (E-2). It calls the allocator, the snapshot and the natives.
 //!
 //! # Safety
-//! The callbacks that watch the heap get a pointer to the [`HeapGuard`] that the isolate's owner keeps in a box until
-//! after the isolate is gone.
+//! The callbacks that watch the heap get a pointer to the [`HeapGuard`], taken by `Arc::as_ptr` from the `Arc` that the
+//! isolate's owner keeps until after the isolate is gone. Moving an `Arc` leaves such a pointer valid, which moving a
+//! `Box` does not, and nobody ever has the guard by `&mut`.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,7 +76,7 @@ pub(super) struct FreshIsolate {
     pub(super) entry: Entry,
     pub(super) context: v8::Global<v8::Context>,
     pub(super) isolate: v8::OwnedIsolate,
-    guard: Box<HeapGuard>,
+    guard: Arc<HeapGuard>,
     pub(super) buffers: Arc<BufferBudget>,
     pub(super) limits: IsolateLimits,
 }
@@ -91,7 +92,7 @@ impl FreshIsolate {
         let most = limits.heap_bytes.max(LEAST_HEAP_BYTES);
         let buffers = BufferBudget::new(limits.array_buffer_bytes);
         // Made before the isolate, so that it outlives it on every way out of here.
-        let guard = Box::new(HeapGuard {
+        let guard = Arc::new(HeapGuard {
             isolate: OnceLock::new(),
             most,
             buffers: Arc::clone(&buffers),
@@ -111,7 +112,7 @@ impl FreshIsolate {
         isolate.set_capture_stack_trace_for_uncaught_exceptions(false, 0);
         isolate.set_oom_error_handler(out_of_memory);
         let _ = guard.isolate.set(isolate.thread_safe_handle());
-        let data = std::ptr::from_ref(&*guard).cast_mut().cast();
+        let data = Arc::as_ptr(&guard).cast_mut().cast();
         isolate.add_near_heap_limit_callback(near_heap_limit, data);
         isolate.add_gc_prologue_callback(before_collection, data, v8::GCType::kGCTypeAll);
         let (context, entry) = {
