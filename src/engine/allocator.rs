@@ -5,7 +5,10 @@
 //!
 //! # Safety
 //! V8 calls these functions with the handle that was given to it and with pointers that they returned. Memory
-//! comes from the global allocator with the layout that `layout` makes of the same length in both directions.
+//! comes from the global allocator with the layout that `layout` makes of the same length in both directions. V8 may
+//! free a buffer, and drop the allocator, from its own threads, while the isolate's thread allocates: the budget is
+//! touched through atomics and an `Arc` only, each an update of its own that needs no other to be seen first, and the
+//! global allocator takes memory back on any thread.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ffi::c_void;
