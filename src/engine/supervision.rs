@@ -94,11 +94,15 @@ impl Meter {
 
     /// Time spent executing JavaScript so far.
     pub(super) fn busy(&self) -> Duration {
+        // In this order, from another thread: `leave` first clears `entered` and then adds to `spent`. A stretch that
+        // is in the sum read first was therefore cleared before, and cannot be read as running after. The other way
+        // round, a `leave` in between would count its stretch twice. This way it can be missed until the next look.
+        let spent = self.spent.load(Ordering::Acquire);
         let running = match self.entered.load(Ordering::Acquire) {
             0 => 0,
             entered => self.now().saturating_sub(entered),
         };
-        Duration::from_nanos(self.spent.load(Ordering::Acquire).saturating_add(running))
+        Duration::from_nanos(spent.saturating_add(running))
     }
 
     /// What is left of the wall limit.
