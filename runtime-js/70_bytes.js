@@ -4,7 +4,7 @@
 (function () {
   "use strict";
   const rt = globalThis.__rt;
-  const { DOMException, StringCharCodeAt, StringEndsWith, StringFromCharCode, StringIndexOf } = rt;
+  const { DOMException, StringCharCodeAt, StringFromCharCode, StringIndexOf } = rt;
   const { StringToUpperCase, TypeError, Uint8Array, globals, isObject } = rt;
   const { TypedArrayGetBuffer, TypedArrayGetByteLength, TypedArrayGetByteOffset } = rt;
   const { classOf, clone, decode, digest, encoding, now, random, utf8Encode } = rt.native;
@@ -85,17 +85,8 @@
     for (let i = 0, size = TypedArrayGetByteLength(bytes); i < size; i++) text += StringFromCharCode(bytes[i]);
     return text;
   };
-  globals.structuredClone = function structuredClone(value) {
-    try {
-      return clone(value);
-    } catch (error) {
-      // The engine's own refusal; what a getter of the program threw goes on as it is.
-      const text = typeof error === "string" ? error : rt.isObject(error) && classOf(error) === "Error"
-        ? rt.peek(error, "message") : undefined;
-      if (typeof text !== "string" || !StringEndsWith(text, "could not be cloned.")) throw error;
-      throw new DOMException(text, "DataCloneError");
-    }
-  };
+  const refusal = (text) => new DOMException(text, "DataCloneError");
+  globals.structuredClone = function structuredClone(value) { return clone(value, refusal); };
 
   const HEX = "0123456789abcdef";
   const DIGESTS = { __proto__: null, "SHA-1": true, "SHA-256": true, "SHA-384": true, "SHA-512": true };

@@ -33,11 +33,7 @@
       }
     }
     #push(value) { this.#flat[this.#flat.length++] = textOf(value); }
-    #parse(text) {
-      const found = queryParse(text);
-      this.#flat = list();
-      for (let i = 0; i < found.length; i++) this.#push(found[i]);
-    }
+    #parse(text) { this.#flat = queryParse(text); }
     // Takes out the pairs for which `test` holds, with the place of the first in the new list.
     #remove(test) {
       const old = this.#flat;

@@ -10,6 +10,7 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod clones;
 mod globals;
 mod hostile;
 mod limits;

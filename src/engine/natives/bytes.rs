@@ -1,9 +1,8 @@
-//! Bytes and copies: randomness, digests, encodings, structured clone.
+//! Bytes: randomness, digests, encodings.
 //!
 //! Owns what needs native code. It reads and writes only the views that it is handed.
 
 use sha1::Digest;
-use v8::{ValueDeserializerHelper, ValueSerializerHelper};
 
 use crate::engine::natives::{give_text, state, stop, text, throw};
 use crate::engine::state::Trip;
@@ -37,7 +36,7 @@ fn contents(args: &v8::FunctionCallbackArguments<'_>, index: i32) -> Option<Vec<
 
 /// Whether so many bytes can be had, after a collection if need be. V8 does not forgive a refusal where the host asks
 /// for a buffer, so this asks first; like V8 itself, it ends the run where there is no room.
-fn make_room(scope: &mut v8::PinScope<'_, '_>, bytes: usize) -> bool {
+pub(super) fn make_room(scope: &mut v8::PinScope<'_, '_>, bytes: usize) -> bool {
     let Some(buffers) = state(scope).map(|state| std::sync::Arc::clone(&state.buffers)) else { return false };
     if buffers.has_room_for(bytes) {
         return true;
@@ -126,43 +125,5 @@ pub(super) fn decode(
     };
     if !(fatal && malformed) {
         give_text(scope, value, &decoded);
-    }
-}
-
-struct Cloner;
-
-impl v8::ValueSerializerImpl for Cloner {
-    fn throw_data_clone_error<'s>(
-        &self,
-        scope: &mut v8::PinScope<'s, '_>,
-        message: v8::Local<'s, v8::String>,
-    ) {
-        let error = v8::Exception::error(scope, message);
-        scope.throw_exception(error);
-    }
-}
-
-impl v8::ValueDeserializerImpl for Cloner {}
-
-/// `clone(value) -> value`: a structured clone; what cannot be cloned throws.
-pub(super) fn clone(
-    scope: &mut v8::PinScope<'_, '_>,
-    args: &v8::FunctionCallbackArguments<'_>,
-    value: &mut v8::ReturnValue<'_, v8::Value>,
-) {
-    let context = scope.get_current_context();
-    let serializer = v8::ValueSerializer::new(scope, Box::new(Cloner));
-    serializer.write_header();
-    // An absent answer means that an exception is already on its way.
-    if serializer.write_value(context, args.get(0)) != Some(true) {
-        return;
-    }
-    let bytes = serializer.release();
-    let deserializer = v8::ValueDeserializer::new(scope, Box::new(Cloner), &bytes);
-    if deserializer.read_header(context) != Some(true) {
-        return;
-    }
-    if let Some(copy) = deserializer.read_value(context) {
-        value.set(copy);
     }
 }

@@ -4,6 +4,7 @@
 //! them: only `runtime-js/` holds them, and it hands out none. They call the run's state.
 
 mod bytes;
+mod clone;
 mod inspect;
 mod kept;
 mod lane;
@@ -47,7 +48,7 @@ pub(super) fn references() -> Vec<v8::ExternalReference> {
         bytes::utf8_encode,
         bytes::decode,
         bytes::encoding,
-        bytes::clone,
+        clone::clone,
         url::parse,
         url::set,
         url::query_parse,
@@ -78,6 +79,15 @@ fn stop(scope: &mut v8::PinScope<'_, '_>, trip: Trip) {
         state.interrupted_at = position;
     }
     scope.terminate_execution();
+}
+
+/// Whether a limit has tripped while a native function works, which nobody else notices; the run ends then.
+fn interrupted(scope: &mut v8::PinScope<'_, '_>) -> bool {
+    let tripped = state(scope).and_then(|state| state.meter.tripped());
+    if let Some(trip) = tripped {
+        stop(scope, trip);
+    }
+    tripped.is_some()
 }
 
 /// Throws an `Error` with this message.

@@ -4,7 +4,7 @@
 
 use url::Url;
 
-use crate::engine::natives::{give_text, give_texts, text};
+use crate::engine::natives::{MAX_TEXT, give_text, give_texts, interrupted, text, throw_range};
 
 /// href, protocol, username, password, host, hostname, port, pathname, search, hash, origin
 fn give_parts(scope: &mut v8::PinScope<'_, '_>, value: &mut v8::ReturnValue<'_, v8::Value>, url: &Url) {
@@ -82,15 +82,36 @@ pub(super) fn set(
     }
 }
 
-/// `queryParse(text) -> string[]`: names and values in turn.
+/// `queryParse(text) -> list`: names and values in turn, in an object with a length and no prototype.
 pub(super) fn query_parse(
     scope: &mut v8::PinScope<'_, '_>,
     args: &v8::FunctionCallbackArguments<'_>,
     value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let query = text(scope, args, 0).unwrap_or_default();
-    let pairs: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
-    give_texts(scope, value, pairs.iter().flat_map(|(name, text)| [&**name, &**text]));
+    let none = v8::null(scope).into();
+    let list = v8::Object::with_prototype_and_properties(scope, none, &[], &[]);
+    let mut length = 0;
+    for (name, text) in form_urlencoded::parse(query.as_bytes()) {
+        if interrupted(scope) {
+            return;
+        }
+        // Handles of its own for each pair, of which there may be millions.
+        v8::scope!(let scope, scope);
+        for part in [name, text] {
+            let stored =
+                v8::String::new(scope, &part).and_then(|part| list.set_index(scope, length, part.into()));
+            if stored.is_none() {
+                return;
+            }
+            length += 1;
+        }
+    }
+    let Some(key) = v8::String::new(scope, "length") else { return };
+    let length = v8::Integer::new_from_unsigned(scope, length);
+    if list.set(scope, key.into(), length.into()).is_some() {
+        value.set(list.into());
+    }
 }
 
 /// `queryText(list) -> string`: the list has a length and indices, names and values in turn.
@@ -102,11 +123,25 @@ pub(super) fn query_text(
     let Some(list) = args.get(0).to_object(scope) else { return };
     let Some(key) = v8::String::new(scope, "length") else { return };
     let length = list.get(scope, key.into()).and_then(|length| length.uint32_value(scope)).unwrap_or(0);
-    let mut query = form_urlencoded::Serializer::new(String::new());
+    let mut query = String::new();
     for index in (0..length).step_by(2) {
-        let at = |index| list.get_index(scope, index).map(|text| text.to_rust_string_lossy(scope));
-        let (name, text) = (at(index).unwrap_or_default(), at(index + 1).unwrap_or_default());
-        query.append_pair(&name, &text);
+        if interrupted(scope) {
+            return;
+        }
+        v8::scope!(let scope, scope);
+        let at = |index| {
+            list.get_index(scope, index).and_then(|part| v8::Local::<v8::String>::try_from(part).ok())
+        };
+        let (Some(name), Some(text)) = (at(index), at(index + 1)) else { return };
+        // Judged before copying out, and again after, since the form with percent signs is longer.
+        if name.length() + text.length() + query.len() > MAX_TEXT {
+            return throw_range(scope, "the text is too long");
+        }
+        let (name, text) = (name.to_rust_string_lossy(scope), text.to_rust_string_lossy(scope));
+        query = form_urlencoded::Serializer::for_suffix(query, 0).append_pair(&name, &text).finish();
     }
-    give_text(scope, value, &query.finish());
+    if query.len() > MAX_TEXT {
+        return throw_range(scope, "the text is too long");
+    }
+    give_text(scope, value, &query);
 }

@@ -64,6 +64,33 @@ const HEAP: &[Row] = &[
         "output-limit: the program's value takes 268435458 bytes, and 1048576 of 1048576 are left for it; return a summary, or only the part you need",
     ),
     ("M3", "new URL('http://a/' + 'x'.repeat(2 ** 28))", "exception: RangeError: the text is too long"),
+    (
+        "M3",
+        "const s = 'x'.repeat(5 * 2 ** 20), q = new URLSearchParams(); for (let i = 0; i < 150; i++) q.append('a', s); try { q.toString() } catch (e) { return [e.name, e.message, q.size] }",
+        r#"value ["RangeError","the text is too long",150]"#,
+    ),
+    (
+        "M3",
+        "const q = new URLSearchParams({ a: '\u{1f600}'.repeat(2 ** 20 * 2) }); q.toString()",
+        "exception: RangeError: the text is too long",
+    ),
+    ("M3", "return new URLSearchParams('a&'.repeat(8e6)).size", "{heap}"),
+    (
+        "M3",
+        "const s = 'x'.repeat(1e6); s.charCodeAt(5); return structuredClone(Array(4000).fill(s)).length",
+        "value 4000",
+    ),
+    (
+        "M3",
+        "const s = 'x'.repeat(1e6); s.charCodeAt(5); return structuredClone(Array.from({ length: 4000 }, () => new String(s))).length",
+        "{heap}",
+    ),
+    ("M3", "structuredClone(new String('x'.repeat(2 ** 28)))", "exception: RangeError: the text is too long"),
+    (
+        "M3",
+        "const e = new Error('x'.repeat(1e6)), s = e.message; s.charCodeAt(5); const all = Array.from({ length: 2000 }, () => Object.assign(new Error(), { message: s })); return structuredClone(all).length",
+        "value 2000",
+    ),
     ("M4", "new ArrayBuffer(1e11)", "{buffers}"),
     ("M4", "try { new ArrayBuffer(1e11) } catch { return 'caught' }", "{buffers}"),
     ("M4", "new Uint8Array(9 * 2 ** 20)", "{buffers}"),
@@ -95,6 +122,28 @@ const HEAP: &[Row] = &[
         "value false",
     ),
     ("M4", "structuredClone(new Uint8Array(5 * 2 ** 20))", "{buffers}"),
+    (
+        "M4",
+        "const b = new Uint8Array(2 ** 20), keep = []; for (;;) keep.push(structuredClone(b))",
+        "{buffers}",
+    ),
+    ("M4", "const keep = []; for (;;) keep.push(structuredClone(Uint8Array.of(1)))", "{heap}"),
+    (
+        "M4",
+        "for (let i = 0; i < 60; i++) structuredClone(new Uint8Array(2 ** 20)); return 'garbage does not count'",
+        r#"value "garbage does not count""#,
+    ),
+    ("M1", "const o = { a: [1, 2, { b: 3 }] }, keep = []; for (;;) keep.push(structuredClone(o))", "{heap}"),
+    (
+        "M1",
+        "const a = Array.from({ length: 1e5 }, (_, i) => ({ i })), keep = []; for (;;) keep.push(structuredClone(a))",
+        "{heap}",
+    ),
+    (
+        "M5",
+        "const m = new Map([[{}, new Set([1])]]), keep = []; for (;;) keep.push(structuredClone(m))",
+        "{heap}",
+    ),
     ("M4", "new TextEncoder().encode('x'.repeat(2 ** 28))", "{buffers}"),
     (
         "M4",
@@ -159,7 +208,12 @@ const DEEP: &[Row] = &[
     ),
     ("M9", "let o = []; for (let i = 0; i < 1e5; i++) o = [o]; return o.flat(Infinity).length", "{stack}"),
     ("M9", "let o = []; for (let i = 0; i < 1e5; i++) o = [o]; `${o}`", "{stack}"),
-    ("M9", "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; structuredClone(o)", "{stack}"),
+    (
+        "M9",
+        "let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; return Object.keys(structuredClone(o))",
+        r#"value ["o"]"#,
+    ),
+    ("M9", "const o = { get o() { return structuredClone(o) } }; structuredClone(o)", "{stack}"),
     (
         "M9",
         "const e = new Error('deep'); e.cause = { toString() { return `${this}` } }; throw e",

@@ -37,6 +37,12 @@ const LOOPS: &[Row] = &[
         "Array.from({ [Symbol.iterator]: () => ({ next: () => ({ done: false, get value() { for (;;); } }) }) })",
         "{busy}",
     ),
+    ("T1", "const o = { get a() { for (;;); } }; structuredClone([o])", "{busy}"),
+    (
+        "T1",
+        "const a = Array.from({ length: 1000 }, (_, i) => ({ i })); for (;;) structuredClone(a)",
+        "{busy}",
+    ),
     ("T2", "for (;;) await null", "{busy}"),
     ("T2", "const f = () => queueMicrotask(f); f(); await new Promise(() => {})", "{busy}"),
     ("T2", "for await (const _ of (async function* () { for (;;) yield 1 })());", "{busy}"),
