@@ -52,12 +52,10 @@
     rt.Uint8ArrayFromBase64 = Uint8Array.fromBase64.bind(Uint8Array);
     rt.Uint8ArrayToBase64 = uncurry(Uint8Array.prototype.toBase64);
   };
-  for (const name of ["Error", "Promise", "Proxy", "RangeError", "TypeError", "Uint8Array"]) {
+  for (const name of ["Error", "Promise", "Proxy", "RangeError", "TypeError", "Uint8Array", "parseFloat", "parseInt"]) {
     rt[name] = globalThis[name];
   }
   rt.BigIntOf = BigInt;
-  rt.parseInt = parseInt;
-  rt.parseFloat = parseFloat;
   rt.ObjectPrototype = Object.prototype;
   rt.ArrayPrototype = Array.prototype;
   rt.DatePrototype = Date.prototype;

@@ -25,6 +25,22 @@
     }
   };
   delete Intl.v8BreakIterator; // not of the standard
+  // ListFormat copies all texts past the heap, several times: it gets a list that has been measured.
+  const { iterator } = Symbol, { prototype } = Intl.ListFormat, MAX_LISTED = 1024 * 1024;
+  function measured(texts) {
+    let list = rt.list(), size = 0, at = 0;
+    for (const text of texts === undefined ? [] : texts) { // the program's own iterable
+      size += 64 + (typeof text === "string" ? text.length : 0);
+      if (size > MAX_LISTED) throw new rt.RangeError("the list is too long for Intl.ListFormat; join the texts");
+      list[list.length++] = text;
+    }
+    const next = () => ({ __proto__: null, done: at >= list.length, value: list[at++] });
+    return { __proto__: null, [iterator]: () => ({ __proto__: null, next }) };
+  }
+  for (const name of ["format", "formatToParts"]) {
+    const own = rt.uncurry(prototype[name]);
+    rt.define(prototype, name, { [name](texts) { return own(this, measured(texts)); } }[name]);
+  }
   delete globalThis.__native;
   delete globalThis.__rt;
   for (const name of Object.keys(rt.globals)) {

@@ -162,6 +162,30 @@ const HEAP: &[Row] = &[
     ("M5", "const f = []; for (let i = 0; ; i++) f.push(() => i)", "{heap}"),
     ("M5", "const s = []; for (let i = 0; ; i++) s.push(Symbol.for('key' + i))", "{heap}"),
     ("M5", "const r = []; for (;;) r.push(Promise.reject(1))", "{heap}"),
+    ("M6", "return [typeof WebAssembly, 'WebAssembly' in globalThis]", r#"value ["undefined",false]"#),
+    (
+        "M6",
+        "new WebAssembly.Memory({ initial: 65536 })",
+        "exception: ReferenceError: WebAssembly is not defined. `WebAssembly` does not exist in a program; it is not part of the sandbox",
+    ),
+    ("M7", "new Intl.ListFormat('en').format((function* () { for (;;) yield 'x' })())", "{listed}"),
+    ("M7", "new Intl.ListFormat('en').formatToParts(Array(1e6).fill('x'))", "{listed}"),
+    ("M7", "const s = 'x'.repeat(2 ** 20); new Intl.ListFormat('en').format([s, s])", "{listed}"),
+    (
+        "M7",
+        "Array.prototype[Symbol.iterator] = () => { throw 1 }; return new Intl.ListFormat('en').format((function* () { yield* 'abc' })())",
+        r#"value "a, b, and c""#,
+    ),
+    (
+        "M7",
+        "const f = new Intl.ListFormat('en', { type: 'disjunction' }); return [f.format(['a', 'b']), f.format(), f.formatToParts(['a']).length, f.format.name]",
+        r#"value ["a or b","",1,"format"]"#,
+    ),
+    (
+        "M7",
+        "new Intl.ListFormat('en').format([1])",
+        "exception: TypeError: Iterable yielded 1 which is not a string",
+    ),
     (
         "M8",
         "const keep = []; for (;;) { keep.push(new Array(50).fill(0)); for (let i = 0; i < 200; i++) new Array(50).fill(i) }",
@@ -175,7 +199,7 @@ const HEAP: &[Row] = &[
     ("T2", "const f = () => Promise.resolve().then(f); await f()", "{heap}"),
 ];
 
-/// E-2, E-6, E-8: M1 to M5, M8
+/// E-2, E-6, E-8: M1 to M8
 #[tokio::test]
 async fn memory_ends_at_its_limit() {
     check(limits(), HEAP).await;

@@ -36,6 +36,7 @@ fn messages(text: &str) -> String {
             "{buffers}",
             "heap: the program's array buffers and typed arrays used more than 8 MiB; work on smaller pieces",
         ),
+        ("{listed}", "exception: RangeError: the list is too long for Intl.ListFormat; join the texts"),
         ("{stack}", "exception: RangeError: Maximum call stack size exceeded"),
         ("{long}", "exception: RangeError: Invalid string length"),
         (

@@ -43,6 +43,8 @@ const LOOPS: &[Row] = &[
         "const a = Array.from({ length: 1000 }, (_, i) => ({ i })); for (;;) structuredClone(a)",
         "{busy}",
     ),
+    ("M7", "const all = []; for (;;) all.push(new Intl.NumberFormat())", "{busy}"),
+    ("M7", "for (const _ of new Intl.Segmenter().segment('x '.repeat(2 ** 20)));", "{busy}"),
     ("T2", "for (;;) await null", "{busy}"),
     ("T2", "const f = () => queueMicrotask(f); f(); await new Promise(() => {})", "{busy}"),
     ("T2", "for await (const _ of (async function* () { for (;;) yield 1 })());", "{busy}"),
@@ -90,7 +92,7 @@ const LOOPS: &[Row] = &[
     ),
 ];
 
-/// E-2, E-7, E-8: T1, T2, T4, T7, T8
+/// E-2, E-7, E-8: T1, T2, T4, T7, T8, M7
 #[tokio::test]
 async fn programs_that_never_end_are_ended() {
     check(small_limits(), LOOPS).await;
@@ -101,9 +103,6 @@ const DEADLOCK: &str = "promise that nothing will ever settle: no tool call and 
 const WAITS: &[Row] = &[
     ("T5", "setInterval(() => {}, 0); await new Promise(() => {})", "{wall}"),
     ("T5", "const f = () => setTimeout(f, 0); f(); await new Promise(() => {})", "{wall}"),
-    ("T5", "for (;;) setTimeout(() => {}, 0)", "{timers}"),
-    ("T5", "for (;;) setInterval(() => {}, 1e9)", "{timers}"),
-    ("T5", "for (;;) AbortSignal.timeout(1e9)", "{timers}"),
     (
         "T5",
         "for (let i = 0; i < 500; i++) clearTimeout(setTimeout(() => {}, 1e9)); return 'ok'",
@@ -147,13 +146,27 @@ const WAITS: &[Row] = &[
     ),
 ];
 
+const TIMERS: &[Row] = &[
+    ("T5", "for (;;) setTimeout(() => {}, 0)", "{timers}"),
+    ("T5", "for (;;) setInterval(() => {}, 1e9)", "{timers}"),
+    ("T5", "for (;;) AbortSignal.timeout(1e9)", "{timers}"),
+];
+
+/// E-6, E-8: T5
+#[tokio::test]
+async fn timers_are_counted() {
+    let mut limits = small_limits();
+    limits.busy = Duration::from_secs(10);
+    limits.pending_timers = 20;
+    check(limits, TIMERS).await;
+}
+
 /// E-2, E-6, E-8: T5, T9
 #[tokio::test]
-async fn waits_end_by_the_wall_limit_and_timers_are_counted() {
+async fn waits_end_by_the_wall_limit() {
     let mut limits = small_limits();
     limits.wall = Duration::from_millis(300);
     limits.busy = Duration::from_secs(10);
-    limits.pending_timers = 20;
     check(limits, WAITS).await;
 }
 
@@ -177,6 +190,26 @@ async fn a_wait_that_can_never_end_is_a_deadlock_at_once() {
         assert!(said.contains(DEADLOCK), "{program}: {said}");
         assert!(outcome.stats.wall_ms < 5_000, "{program} took {} ms", outcome.stats.wall_ms);
     }
+}
+
+/// E-7, E-8: T3. Whatever the built-in, the run ends at its limit and the next one is served.
+#[tokio::test]
+async fn the_known_built_ins_that_do_not_listen_end_their_runs() {
+    let rows: Vec<Row> = [
+        "Array.prototype.lastIndexOf.call({ length: 2e7 }, 1)",
+        "Array.prototype.copyWithin.call({ length: 2e7 }, 0, 1)",
+        "Array.prototype.join.call({ length: 2e7 }, '')",
+        "Array.prototype.fill.call({ length: 2e7, set 0(_) {} }, 0, 1)",
+        "const a = new Float64Array(2 ** 19); for (;;) { for (let i = 0; i < a.length; i++) a[i] = -i; a.sort() }",
+        "const a = new Uint8Array(2 ** 22); for (;;) a.fill(1)",
+        "for (;;) 'x'.repeat(2 ** 20).split('')",
+        "for (;;) '\u{fb01}'.repeat(2 ** 20).normalize('NFKC')",
+        "for (;;) Array.from({ length: 1e5 })",
+        "for (;;) Math.max.apply(null, new Array(5e4))",
+    ]
+    .map(|program| ("T3", program, "{busy}"))
+    .into();
+    check(small_limits(), &rows).await;
 }
 
 /// E-7, E-8: T3. A built-in that never looks up keeps its thread; the run ends all the same.
