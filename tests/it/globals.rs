@@ -181,6 +181,7 @@ async fn a_string_is_no_callback() {
 async fn what_would_share_memory_or_make_machine_code_is_absent() {
     let names = [
         "WebAssembly",
+        "Temporal",
         "SharedArrayBuffer",
         "Atomics",
         "ShadowRealm",
