@@ -237,6 +237,7 @@ fn deadlock(isolate: &mut FreshIsolate) -> RunFailure {
     }
     let Some(state) = isolate.state() else { return host_bug("a run without state") };
     let program = &state.program;
+    // V8 does not tell which of them it is: none of what V8 has of an async function can be reached from here.
     let mut lines: Vec<_> = program.waits().iter().map(|position| position.line).collect();
     lines.sort_unstable();
     lines.dedup();
@@ -254,10 +255,12 @@ fn deadlock(isolate: &mut FreshIsolate) -> RunFailure {
             "the program waits{place} for a promise that nothing will ever settle: no tool call and no timer is pending"
         ),
     );
-    if let Some(position) = program.waits().first() {
-        failure.line = Some(position.line);
+    if let [line] = *lines {
+        failure.line = Some(line);
+    }
+    if let [position] = *program.waits() {
         failure.column = Some(position.column);
-        failure.frame = Some(program.frame(*position));
+        failure.frame = Some(program.frame(position));
     }
     failure
 }

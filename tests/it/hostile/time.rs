@@ -192,6 +192,23 @@ async fn a_wait_that_can_never_end_is_a_deadlock_at_once() {
     }
 }
 
+/// CM-24: the line is named where it is certain; else the lines that it may be.
+#[tokio::test]
+async fn a_deadlock_names_its_line_or_those_it_may_be() {
+    let host = Host::new();
+    let one = "const p = new Promise(() => {});\nconst sum = await tools.add({ a: 1, b: 2 });\n\nawait p;";
+    let failure = host.run(one).await.result.unwrap_err();
+    assert_eq!((failure.line, failure.column), (Some(4), Some(1)), "{failure:?}");
+    assert!(failure.frame.is_some() && failure.message.contains(" at line 4 "), "{failure:?}");
+    let several = "const p = new Promise(() => {});\nconst helper = async () => 1;\n\n\nawait helper();\n\nawait Promise.all([p, helper()]);";
+    let failure = host.run(several).await.result.unwrap_err();
+    assert_eq!((failure.line, failure.column, failure.frame), (None, None, None));
+    assert!(failure.message.contains(" at one of the lines 5, 7 "), "{}", failure.message);
+    let same = "const p = new Promise(() => {});\nawait null; await p;";
+    let failure = host.run(same).await.result.unwrap_err();
+    assert_eq!((failure.line, failure.column), (Some(2), None), "{failure:?}");
+}
+
 /// E-7, E-8: T3. Whatever the built-in, the run ends at its limit and the next one is served.
 #[tokio::test]
 async fn the_known_built_ins_that_do_not_listen_end_their_runs() {
