@@ -207,6 +207,8 @@ pub(super) struct RunState {
     pub(super) buffers: Arc<BufferBudget>,
     pub(super) timers: Timers,
     pub(super) printed_bytes: usize,
+    /// The program's own; absent until it has run for the first time.
+    pub(super) promise: Option<v8::Global<v8::Promise>>,
     /// Rejected promises that have no handler yet (CM-25).
     pub(super) unhandled: Rejections,
     /// Where the program was when the watchdog interrupted it.

@@ -296,6 +296,23 @@ async fn no_stack_shows_a_frame_or_a_path_of_the_host() {
     }
 }
 
+/// CM-23: what is thrown without being an error has a place all the same.
+#[tokio::test]
+async fn a_thrown_value_that_is_no_error_has_its_line() {
+    let host = Host::new();
+    for (program, line) in [
+        ("const a = 1;\nthrow 'text'", 2),
+        ("await null;\n\nthrow { a: 1 }", 3),
+        ("const f = async () => {\n  await null;\n  throw 5;\n};\nawait null;\nawait f();", 6),
+        ("setTimeout(() => {\n  throw 'in a timer'\n}, 1);\nawait new Promise(() => {})", 2),
+        ("await null;\nPromise.reject('x');\nreturn 1", 2),
+    ] {
+        let failure = host.run(program).await.result.unwrap_err();
+        assert_eq!(failure.line, Some(line), "{program}: {}", failure.message);
+        assert!(failure.frame.is_some(), "{program}");
+    }
+}
+
 /// CM-23, E-9: a name in a stack is what the program chose, and stays on its line.
 #[tokio::test]
 async fn a_stack_names_functions_of_the_program_with_their_lines() {

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, Sleep};
 use crate::codemode::lane::Settlement;
+use crate::engine::in_process::rejections::Thrown;
 use crate::engine::in_process::turn::{Finished, Standing, Turn, host_bug, parse_result};
 use crate::engine::in_process::{SharedLane, failure};
 use crate::engine::isolate::FreshIsolate;
@@ -29,13 +30,20 @@ enum Event {
 /// Most outcomes that one entry into the isolate delivers.
 const BATCH: usize = 256;
 
+/// What a program that came to its end leaves.
+pub(super) struct Returned {
+    pub(super) value: Option<Value>,
+    /// What is to be said of promises that were rejected after that.
+    pub(super) late: Option<String>,
+}
+
 /// Runs the isolate's program to its end; `begun` is called once when its first turn is over.
 pub(super) async fn run(
     isolate: &mut FreshIsolate,
     lane: &SharedLane,
     cancel: &CancellationToken,
     begun: impl FnOnce(),
-) -> Result<Option<Value>, RunFailure> {
+) -> Result<Returned, RunFailure> {
     let over = isolate.state().is_some_and(|state| state.meter.wall_left().is_zero());
     let ended = if cancel.is_cancelled() { Some(Trip::Abort) } else { over.then_some(Trip::Wall) };
     if let Some(trip) = ended {
@@ -57,7 +65,7 @@ pub(super) async fn run(
         let Some(promise) = &promise else { return Err(host_bug("a program without a promise")) };
         match isolate.standing(promise) {
             Standing::Returned(value) => return returned(isolate, &value),
-            Standing::Threw(reason) => return Err(threw(isolate, &reason, false)),
+            Standing::Threw(thrown) => return Err(threw(isolate, &thrown, false)),
             Standing::Pending => {}
         }
         let event = match record_state(isolate, cancel).await {
@@ -159,7 +167,7 @@ async fn next_event(
     .await
 }
 
-fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result<Option<Value>, RunFailure> {
+fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result<Returned, RunFailure> {
     if let Some(failure) = unhandled(isolate) {
         return Err(failure);
     }
@@ -171,7 +179,11 @@ fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result
         return Err(tripped(isolate));
     }
     match finished {
-        Finished::Value(text) => parse_result(text),
+        Finished::Value(text) => {
+            let value = parse_result(text)?;
+            let late = late(isolate);
+            if isolate.has_tripped() { Err(tripped(isolate)) } else { Ok(Returned { value, late }) }
+        }
         Finished::Problem(message) => Err(RunFailure::new(RunFailureKind::InvalidOutput, message)),
         Finished::TooLarge(bytes) => Err(RunFailure::new(
             RunFailureKind::OutputLimit,
@@ -187,23 +199,32 @@ fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result
 /// The failure of a program that leaves a rejection unhandled (CM-25).
 fn unhandled(isolate: &mut FreshIsolate) -> Option<RunFailure> {
     let unhandled = &isolate.state()?.unhandled;
-    match unhandled.first() {
+    match unhandled.first(false) {
         Some(reason) => Some(threw(isolate, &reason, true)),
-        None if unhandled.untold() > 0 => Some(RunFailure::new(
+        None if unhandled.untold(false) > 0 => Some(RunFailure::new(
             RunFailureKind::Exception,
-            format!("{} promises were rejected and nobody handled them", unhandled.untold()),
+            format!("{} promises were rejected and nobody handled them", unhandled.untold(false)),
         )),
         None => None,
     }
 }
 
-fn threw(isolate: &mut FreshIsolate, reason: &v8::Global<v8::Value>, unhandled: bool) -> RunFailure {
-    let description = isolate.describe(reason);
+/// The note on promises that were rejected after the program had returned (CM-25).
+fn late(isolate: &mut FreshIsolate) -> Option<String> {
+    let unhandled = &isolate.state()?.unhandled;
+    let count = unhandled.kept(true).saturating_add(unhandled.untold(true));
+    let first = unhandled.first(true)?;
+    let failure = threw(isolate, &first, false);
+    Some(failure::late(&failure, count))
+}
+
+fn threw(isolate: &mut FreshIsolate, thrown: &Thrown, unhandled: bool) -> RunFailure {
+    let description = isolate.describe(&thrown.value);
     if isolate.has_tripped() {
         return tripped(isolate);
     }
     let Some(state) = isolate.state() else { return host_bug("a run without state") };
-    failure::exception(&state.program, &state.bindings, description, unhandled)
+    failure::exception(&state.program, &state.bindings, description, thrown.position, unhandled)
 }
 
 /// Ends the run while no JavaScript runs.

@@ -6,7 +6,8 @@
 use serde::Deserialize;
 
 use crate::codemode::bindings::Bindings;
-use crate::codemode::program::{PreparedProgram, ProgramError, ToolHints, explain_missing_global};
+use crate::codemode::program::{Position, PreparedProgram, ProgramError, ToolHints, explain_missing_global};
+use crate::engine::in_process::shorten;
 use crate::engine::stack::{first_position, place_text};
 use crate::ids::ToolName;
 use crate::outcome::{RunFailure, RunFailureKind};
@@ -28,11 +29,12 @@ struct FailedCall {
     code: String,
 }
 
-/// The failure of a program that threw.
+/// The failure of a program that threw. `thrown_at` is for what has no stack of its own.
 pub(super) fn exception(
     program: &PreparedProgram,
     bindings: &Bindings,
     description: Option<Description>,
+    thrown_at: Option<Position>,
     unhandled: bool,
 ) -> RunFailure {
     let Some(Description { name, message, mut stack, tool_call, missing }) = description else {
@@ -44,7 +46,9 @@ pub(super) fn exception(
         (_, None) if message.is_empty() => name,
         (_, None) => format!("{name}: {message}"),
     };
-    let mut position = first_position(&stack);
+    // A program can write a stack of its own; a line that is not there is none of it.
+    let there = |position: &Position| !program.frame(*position).is_empty();
+    let mut position = first_position(&stack).filter(there).or(thrown_at);
     if let Some(missing) = missing {
         if let Some(place) = &mut position {
             let named = program.place_of_name(&missing, *place);
@@ -72,6 +76,22 @@ pub(super) fn exception(
         frame: position.map(|position| program.frame(position)),
         stack: (!stack.is_empty()).then_some(stack),
     }
+}
+
+/// The note on promises that were rejected when the program had returned already, the first of them as `failure`.
+pub(super) fn late(failure: &RunFailure, count: usize) -> String {
+    let line = failure.line.map(|line| format!(" at line {line}")).unwrap_or_default();
+    let others = match count.saturating_sub(1) {
+        0 => String::new(),
+        others => format!(", and {others} more after it"),
+    };
+    let mut note = format!(
+        "a promise was rejected{line} after the program had returned{others}, and nobody handled it; await it before \
+         you return, or catch it: {}",
+        failure.message
+    );
+    shorten(&mut note);
+    note
 }
 
 /// The failure of a program that V8 does not compile.

@@ -183,7 +183,7 @@ fn engine_exit(reason: &str) -> RunFailure {
 const MAX_MESSAGE: usize = 16 * 1024;
 
 /// Keeps the beginning of a message that is too long, and says so.
-fn shorten(message: &mut String) {
+pub(super) fn shorten(message: &mut String) {
     if message.len() > MAX_MESSAGE {
         message.truncate(message.floor_char_boundary(MAX_MESSAGE));
         message.push_str("... (the rest of the message was cut)");

@@ -7,8 +7,10 @@ use serde_json::{Value, json};
 
 use crate::codemode::lane::Settlement;
 use crate::engine::in_process::failure::{self, Description};
+use crate::engine::in_process::rejections::Thrown;
 use crate::engine::isolate::FreshIsolate;
 use crate::engine::stack::PROGRAM_NAME;
+use crate::engine::state::RunState;
 use crate::json::has_big_integer;
 use crate::outcome::{ErrorCode, RunFailure, RunFailureKind};
 
@@ -17,7 +19,7 @@ pub(super) enum Turn {
     /// The program goes on, or waits.
     Continues,
     /// Something threw through to the host: a timer's callback.
-    Threw(v8::Global<v8::Value>),
+    Threw(Thrown),
     /// V8 ended the execution: a limit tripped.
     Terminated,
 }
@@ -26,7 +28,7 @@ pub(super) enum Turn {
 pub(super) enum Standing {
     Pending,
     Returned(v8::Global<v8::Value>),
-    Threw(v8::Global<v8::Value>),
+    Threw(Thrown),
 }
 
 /// The value of a finished program.
@@ -120,13 +122,10 @@ impl FreshIsolate {
                 return Err(failure::syntax(&program, &text, None, None));
             }
         };
-        scope.perform_microtask_checkpoint();
-        let turn = if scope.has_terminated() || scope.is_execution_terminating() {
-            Turn::Terminated
-        } else {
-            Turn::Continues
-        };
-        Ok((turn, Some(promise)))
+        if let Some(state) = scope.get_slot_mut::<Box<RunState>>() {
+            state.promise = Some(promise.clone());
+        }
+        Ok((checkpoint(scope), Some(promise)))
     }
 
     /// Settles calls of the program, in order.
@@ -145,22 +144,21 @@ impl FreshIsolate {
                 }
                 if !settled && let Some(thrown) = scope.exception() {
                     // Without this the program would wait for the call for ever.
-                    return Turn::Threw(v8::Global::new(scope, thrown));
+                    let value = v8::Global::new(scope, thrown);
+                    return Turn::Threw(Thrown { value, position: None });
                 }
             }
             v8::tc_scope!(let scope, scope);
-            scope.perform_microtask_checkpoint();
-            if scope.has_terminated() || scope.is_execution_terminating() {
-                Turn::Terminated
-            } else {
-                Turn::Continues
-            }
+            checkpoint(scope)
         })
     }
 
     /// Runs the callback of a timer.
     pub(super) fn fire(&mut self, id: u64) -> Turn {
         self.metered(|this| {
+            let Some(program) = this.state().map(|state| std::sync::Arc::clone(&state.program)) else {
+                return Turn::Terminated;
+            };
             let fire = this.entry.fire.clone();
             enter!(this, scope);
             v8::tc_scope!(let scope, scope);
@@ -174,21 +172,23 @@ impl FreshIsolate {
             if fired.is_none()
                 && let Some(thrown) = scope.exception()
             {
-                return Turn::Threw(v8::Global::new(scope, thrown));
+                let position = scope.message().and_then(|message| {
+                    let name = message.get_script_resource_name(scope)?.to_rust_string_lossy(scope);
+                    let line = u32::try_from(message.get_line_number(scope)?).ok()?;
+                    let column = u32::try_from(message.get_start_column().saturating_add(1)).ok()?;
+                    if name == PROGRAM_NAME { program.locate(line, column) } else { None }
+                });
+                return Turn::Threw(Thrown { value: v8::Global::new(scope, thrown), position });
             }
-            scope.perform_microtask_checkpoint();
-            if scope.has_terminated() || scope.is_execution_terminating() {
-                Turn::Terminated
-            } else {
-                Turn::Continues
-            }
+            checkpoint(scope)
         })
     }
 
     /// How the program's promise stands. Runs no JavaScript.
     pub(super) fn standing(&mut self, promise: &v8::Global<v8::Promise>) -> Standing {
         enter!(self, scope);
-        let promise = v8::Local::new(scope, promise);
+        let kept = promise;
+        let promise = v8::Local::new(scope, kept);
         match promise.state() {
             v8::PromiseState::Pending => Standing::Pending,
             v8::PromiseState::Fulfilled => {
@@ -196,10 +196,12 @@ impl FreshIsolate {
                 Standing::Returned(v8::Global::new(scope, value))
             }
             v8::PromiseState::Rejected => {
-                // The host has seen it: it is not unhandled.
-                promise.mark_as_handled();
                 let reason = promise.result(scope);
-                Standing::Threw(v8::Global::new(scope, reason))
+                let state = scope.get_slot::<Box<RunState>>();
+                let position = state.and_then(|state| state.unhandled.position_of(kept));
+                // The host has seen it: it is not unhandled, and no more in that list.
+                promise.mark_as_handled();
+                Standing::Threw(Thrown { value: v8::Global::new(scope, reason), position })
             }
         }
     }
@@ -255,6 +257,16 @@ impl FreshIsolate {
             let text = describe.open(scope).call(scope, receiver, &[thrown])?;
             serde_json::from_str(&text.to_rust_string_lossy(scope)).ok()
         })
+    }
+}
+
+/// Runs what the last entry made ready.
+fn checkpoint(scope: &mut v8::PinnedRef<'_, v8::TryCatch<'_, '_, v8::HandleScope<'_>>>) -> Turn {
+    scope.perform_microtask_checkpoint();
+    if scope.has_terminated() || scope.is_execution_terminating() {
+        Turn::Terminated
+    } else {
+        Turn::Continues
     }
 }
 

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use crate::clock::SystemClock;
 use crate::codemode::RunRequest;
 use crate::codemode::lane::LaneHandle;
+use crate::engine::in_process::event_loop::Returned;
 use crate::engine::in_process::{SharedLane, event_loop, park, pool::Pool, rejections::Rejections};
 use crate::engine::isolate::{FreshIsolate, IsolateLimits};
 use crate::engine::lost::Running;
@@ -72,15 +73,21 @@ fn run(mut isolate: FreshIsolate, job: Job) {
         buffers: Arc::clone(&isolate.buffers),
         timers: Timers::default(),
         printed_bytes: 0,
+        promise: None,
         unhandled: Rejections::default(),
         interrupted_at: None,
     };
     isolate.begin_run(state);
     let running = Running::begin(&meter);
-    let result = park::block_on(event_loop::run(&mut isolate, &lane, &cancel, || pool.refill()));
+    let returned = park::block_on(event_loop::run(&mut isolate, &lane, &cancel, || pool.refill()));
     let timers = isolate.state().map_or(0, |state| state.timers.waiting());
     isolate.end_run();
-    let notes = (result.is_ok() && timers > 0).then(|| left_timers(timers)).into_iter().collect();
+    let (result, notes) = match returned {
+        Ok(Returned { value, late }) => {
+            (Ok(value), late.into_iter().chain((timers > 0).then(|| left_timers(timers))).collect())
+        }
+        Err(failure) => (Err(failure), Vec::new()),
+    };
     let sent = reply.send(Ended { result, busy: meter.busy(), notes });
     if sent.is_err() && !meter.is_given_up() {
         // The host let go of the run: nobody else ends its calls and tells the ledger.

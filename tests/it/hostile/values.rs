@@ -37,6 +37,46 @@ const CALLS: &[Row] = &[
     ("V2", "Promise.reject(undefined); return 1", "{nobody}thrown value is not an Error: undefined"),
     (
         "V2",
+        "(async () => { for (let i = 0; i < 9; i++) await null; throw new Error('late') })(); return 1",
+        "value 1\nnote a promise was rejected at line 1 after the program had returned, and nobody handled it; await it before you return, or catch it: Error: late",
+    ),
+    (
+        "V2",
+        "(async () => { for (let i = 0; i < 9; i++) await null; Promise.reject(1); throw 'late' })(); return 1",
+        "value 1\nnote a promise was rejected at line 1 after the program had returned, and 1 more after it, and nobody handled it; await it before you return, or catch it: thrown value is not an Error: 1",
+    ),
+    (
+        "V2",
+        "(async () => { await null; throw new Error('early') })(); for (let i = 0; i < 9; i++) await null; return 1",
+        "{nobody}Error: early",
+    ),
+    (
+        "V2",
+        "Promise.reject(new Error('early')); (async () => { for (let i = 0; i < 9; i++) await null; throw new Error('late') })(); return 1",
+        "{nobody}Error: early",
+    ),
+    (
+        "V2",
+        "const p = (async () => { for (let i = 0; i < 9; i++) await null; throw new Error('late') })(); (async () => { for (let i = 0; i < 20; i++) await null; p.catch(() => {}) })(); return 1",
+        "value 1",
+    ),
+    (
+        "V2",
+        "(async () => { for (let i = 0; i < 9; i++) await null; throw { toString() { for (;;); } } })(); return 1",
+        "value 1\nnote a promise was rejected at line 1 after the program had returned, and nobody handled it; await it before you return, or catch it: thrown value is not an Error: { toString: [Function: toString] }",
+    ),
+    (
+        "V2",
+        "return { get a() { Promise.reject(new Error('while it is read')); return 1 } }",
+        "value {\"a\":1}\nnote a promise was rejected at line 1 after the program had returned, and nobody handled it; await it before you return, or catch it: Error: while it is read",
+    ),
+    (
+        "V2",
+        "(async () => { for (let i = 0; i < 9; i++) await null; for (let i = 0; i < 20000; i++) Promise.reject(i) })(); return 1",
+        "value 1\nnote a promise was rejected at line 1 after the program had returned, and 19999 more after it, and nobody handled it; await it before you return, or catch it: thrown value is not an Error: 0",
+    ),
+    (
+        "V2",
         "Promise.reject(1).finally(() => {}); await null; await null; await null; return 1",
         "{nobody}thrown value is not an Error: 1",
     ),
