@@ -143,14 +143,22 @@ pub(super) unsafe extern "C" fn note_position(isolate: v8::UnsafeRawIsolatePtr, 
     isolate.terminate_execution();
 }
 
-/// The first `program:line:column` in a stack that [`prepare`] made.
+/// The first place of the program in a stack that [`prepare`] made.
 pub(super) fn first_position(stack: &str) -> Option<Position> {
-    // The last one of its line: the name of a function comes first, and may look like a place.
-    let (_, rest) = stack.lines().find_map(|line| line.rsplit_once("program:"))?;
-    let mut numbers = rest.split(|letter: char| !letter.is_ascii_digit());
-    let line = numbers.next()?.parse().ok()?;
-    let column = numbers.next()?.parse().ok()?;
-    Some(Position { line, column })
+    stack.lines().find_map(place_of_frame)
+}
+
+/// The place of one line. The name of a function comes first and may look like a place, also that of a built-in,
+/// which has none: the place is what is in the brackets at the very end, or, without a name, all there is.
+fn place_of_frame(line: &str) -> Option<Position> {
+    let frame = line.trim_start().strip_prefix("at ")?;
+    let place = match frame.strip_suffix(')') {
+        Some(frame) => frame.rsplit_once(" (")?.1,
+        None => frame,
+    };
+    let (line, column) = place.strip_prefix(PROGRAM_NAME)?.strip_prefix(':')?.split_once(':')?;
+    let number = |digits: &str| digits.parse().ok().filter(|_| !digits.starts_with('+'));
+    Some(Position { line: number(line)?, column: number(column)? })
 }
 
 #[cfg(test)]
@@ -167,5 +175,10 @@ mod tests {
             first_position("    at program:7:7 (program:1:2)").map(|found| (found.line, found.column));
         assert_eq!(forged, Some((1, 2)));
         assert!(first_position("    at Array.map (<anonymous>)").is_none());
+        for renamed in ["program:99:1", "x (program:99:1)", "x (program:99:1"] {
+            let stack = format!("    at {renamed} (<anonymous>)\n    at program:2:3");
+            let place = first_position(&stack).map(|found| (found.line, found.column));
+            assert_eq!(place, Some((2, 3)), "{renamed}");
+        }
     }
 }

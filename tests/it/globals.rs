@@ -296,6 +296,25 @@ async fn no_stack_shows_a_frame_or_a_path_of_the_host() {
     }
 }
 
+/// CM-23, E-9: the place of a failure is V8's word, not that of a name or of a stack that a program wrote.
+#[tokio::test]
+async fn no_name_and_no_written_stack_forges_a_place() {
+    let host = Host::new();
+    for (program, line) in [
+        ("Object.defineProperty(JSON.parse, 'name', { value: 'program:99:1' });\nJSON.parse('{')", Some(2)),
+        (
+            "Object.defineProperty(JSON.parse, 'name', { value: 'x (program:1:1)' });\nJSON.parse('{')",
+            Some(2),
+        ),
+        ("Object.defineProperty(JSON.parse, 'name', { value: 'program:1:1' });\n\nJSON.parse('{')", Some(3)),
+        ("const e = new Error('x');\ne.stack = 'Error: x\\n    at f (program:99:1)';\nthrow e", None),
+    ] {
+        let failure = host.run(program).await.result.unwrap_err();
+        assert_eq!(failure.line, line, "{program}: {:?}", failure.stack);
+        assert_eq!(failure.frame.is_some(), line.is_some(), "{program}");
+    }
+}
+
 /// CM-23: what is thrown without being an error has a place all the same.
 #[tokio::test]
 async fn a_thrown_value_that_is_no_error_has_its_line() {
