@@ -12,7 +12,7 @@
   // Methods and getters, as functions that take the receiver first: `StringSlice(text, 0, 3)`.
   const methods = {
     BigInt: "toString valueOf", Boolean: "valueOf", Date: "getTime toISOString",
-    Function: "toString", Map: "entries", Number: "toString valueOf", Set: "values",
+    Function: "toString", Map: "entries", Number: "toExponential toString valueOf", Set: "values",
     String: "charCodeAt endsWith indexOf isWellFormed lastIndexOf repeat slice startsWith toUpperCase " +
       "toWellFormed valueOf",
     Symbol: "toString valueOf",

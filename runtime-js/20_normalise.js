@@ -79,8 +79,9 @@
   }
   function number(st, value) {
     grow(st, 1);
-    const isFinite = value === value && value !== Infinity && value !== -Infinity;
-    return isFinite ? `${value}` : refuse(st, `${value}`, "null or leave it out");
+    if (value - value !== 0) return refuse(st, `${value}`, "null or leave it out");
+    // From 2^53 the digits of a number are not all its own: without an exponent they would be taken for an integer's.
+    return value >= 2 ** 53 || value <= -(2 ** 53) ? rt.NumberToExponential(value) : `${value}`;
   }
   function integer(st, value) {
     grow(st, 1);

@@ -8,7 +8,6 @@
   const { ObjectHasOwn, ObjectPrototype, Promise, Proxy, ReflectDeleteProperty, ReflectGetPrototypeOf } = rt;
   const { cut, define, isIdentifier, normalise, own, quote, typeError, walk } = rt;
   const { nearest, submit } = rt.native;
-  const MAX_SAFE = 9007199254740991;
 
   let list = []; // of {name, call}, as the host gave it
   const functions = rt.list(); // by index in the list
@@ -52,7 +51,7 @@
   const toolAt = (index) => functions[index] ?? (functions[index] = makeTool(index));
   // ---- settling ----
   // An integer that a number would round arrives as a BigInt (CM-15).
-  const revive = (key, value, context) => (typeof value === "number" && (value > MAX_SAFE || value < -MAX_SAFE)
+  const revive = (key, value, context) => (typeof value === "number" && (value >= 2 ** 53 || value <= -(2 ** 53))
     && rt.isDigits(context.source) ? BigIntOf(context.source) : value);
   const parse = rt.parse = (json, hasBig) => (hasBig ? JSONParse(json, revive) : JSONParse(json));
   // Resolving looks for `then` on the value. JSON holds no functions, but a program may have put one

@@ -126,6 +126,10 @@ async fn next_event(
         if !lane.work(context) {
             return Poll::Ready(Some(Event::Trip(Trip::Panic)));
         }
+        // Again, since the lane may have closed for it meanwhile: a program must not see how its run ends (CM-30).
+        if cancel.is_cancelled() {
+            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
+        }
         if turns.settled_last
             && let Some(id) = state.timers.take_due(clock.monotonic())
         {

@@ -212,6 +212,11 @@ const CALLS: &[Row] = &[
         "return (await tools.echo({ id: 9007199254740993n })).args.id === 9007199254740993n",
         "value true",
     ),
+    (
+        "V7",
+        "const n = 2 ** 62, back = (state.set('n', n), state.get('n')), { n: echoed } = (await tools.echo({ n })).args; return [back === n, echoed === n, n]",
+        "value [true,true,4.611686018427388e+18]",
+    ),
     ("V7", "return 2n ** 64n", "invalid-output: result is an integer beyond 64 bits; return it as a string"),
     (
         "V7",
