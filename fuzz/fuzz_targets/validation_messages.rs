@@ -1,8 +1,8 @@
 //! Fuzzes what is said of a value that does not fit its schema (P-16).
 //!
 //! The input is a schema, a newline and a value. Owns these properties: a refusal lists one to five problems, each
-//! with words and with a pointer that leads somewhere in the value; saying it twice gives the same text; and a value
-//! that was read back from its own text is judged the same.
+//! with words and with a pointer that leads somewhere in the value; saying it twice gives the same text; a value
+//! that was read back from its own text is judged the same; and it ends, whatever the schema asks for.
 #![no_main]
 
 use isolane::schema::{Problems, Schema};
@@ -24,7 +24,6 @@ fuzz_target!(|bytes: &[u8]| {
 
     let Err(problems) = judged else { return };
     assert!((1..=Problems::MAX).contains(&problems.listed.len()), "{problems:?}");
-    assert!(!problems.more || problems.listed.len() == Problems::MAX, "{problems:?}");
     for problem in &problems.listed {
         assert!(!problem.message.trim().is_empty(), "{problems:?}");
         assert!(value.pointer(&problem.pointer).is_some(), "{problem:?} points nowhere in {value}");

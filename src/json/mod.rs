@@ -14,7 +14,7 @@ pub use big::{MAX_SAFE_INTEGER, has_big_integer};
 pub use canonical::{canonical_text, digest};
 #[cfg(test)]
 pub(crate) use deep::nested;
-pub use deep::{depth, depth_exceeds, dismantle};
+pub use deep::{Extent, depth_exceeds, dismantle};
 pub use pointer::pointer_step;
 pub use size::estimated_size;
 pub use whole::{spell_whole_numbers, whole_numbers_spelled};

@@ -4,12 +4,16 @@
 //! `jsonschema` crate's. It never fetches a schema from anywhere. It hands type rendering to [`ir`].
 
 mod dsl;
+mod explain;
 pub mod ir;
+mod marks;
+mod metered;
 mod problems;
 mod room;
 mod subset;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +26,11 @@ pub use dsl::{Property, PropertyKind, object};
 pub use problems::{Problem, Problems};
 pub use subset::{SubsetError, check_subset};
 
+use metered::{Look, Metered};
 use room::Shape;
+use work::{Budget, Stopped, within};
+
+use crate::json::Extent;
 
 /// A schema that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +78,7 @@ pub const MAX_VALUE_DEPTH: usize = 512;
 #[derive(Clone)]
 pub struct Schema {
     source: Arc<Value>,
-    validator: Arc<jsonschema::Validator>,
+    validator: Arc<jsonschema::Validator<Metered>>,
     shape: Shape,
 }
 
@@ -93,13 +101,15 @@ impl Schema {
     fn build(source: Value) -> Result<Self, SchemaError> {
         #[cfg(test)]
         tests::COMPILED.with(|compiled| compiled.set(compiled.get() + 1));
-        let options = || jsonschema::options().offline();
+        let options = || jsonschema::options_for::<Metered>().offline();
         let shape = Shape::of(&source);
+        let marked = marks::marked(&source);
+        let compiled = marked.as_ref().unwrap_or(&source);
         let built = shape.with_room_to_compile(|| {
-            options().build(&source).or_else(|error| {
+            options().build(compiled).or_else(|error| {
                 let undeclared = source.get("$schema").is_none();
                 let older =
-                    undeclared.then(|| options().with_draft(jsonschema::Draft::Draft7).build(&source).ok());
+                    undeclared.then(|| options().with_draft(jsonschema::Draft::Draft7).build(compiled).ok());
                 older.flatten().ok_or(error)
             })
         });
@@ -113,17 +123,22 @@ impl Schema {
     }
 
     /// Checks a value; what is wrong with it comes as at most [`Problems::MAX`] problems.
+    ///
+    /// The work is bounded by the value, whatever the schema asks for. A value that would take more is refused.
     pub fn validate(&self, value: &Value) -> Result<(), Problems> {
         let limit = self.shape.deepest_value(MAX_VALUE_DEPTH);
-        let depth = crate::json::depth(value);
-        if depth > limit {
+        let extent = Extent::of(value);
+        if extent.depth > limit {
             return Err(Problems::too_deep(limit));
         }
-        self.shape.with_room_to_validate(depth, || {
-            if self.validator.is_valid(value) {
-                return Ok(());
+        let budget = Budget::for_value(extent);
+        self.shape.with_room_to_validate(extent.depth, || {
+            match within(budget, || self.validator.is_valid(Look(value))) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(explain::explain(&self.source, &self.validator, value, budget)),
+                Err(Stopped::Spent) => Err(Problems::too_much_work()),
+                Err(Stopped::Panicked) => Err(Problems::validator_failed()),
             }
-            Err(Problems::collect(&self.source, value, self.validator.iter_errors(value)))
         })
     }
 }

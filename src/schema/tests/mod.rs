@@ -5,6 +5,7 @@
 mod constructs;
 mod depth;
 mod suite;
+mod work;
 
 use std::cell::Cell;
 
