@@ -225,13 +225,18 @@ fn collapsed(tool: &RegisteredTool) -> CallFailure {
     CallFailure::new(ErrorCode::Collapsed, message)
 }
 
+/// Bytes of the longest unknown name that a near one is looked for.
+const LONGEST_MISSPELT: usize = 256;
+
 fn unknown(call: &Call, view: &RegistryView, hidden: bool) -> CallFailure {
     let name = call.tool.as_str();
     let message = if hidden && name != RUN_CODE {
         format!("the tool `{name}` exists but is not available here")
     } else {
         let visible = view.callable().map(|tool| tool.definition().name().as_str());
-        let hint = nearest(name, visible).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        // What is longer than any name of a tool was not meant to be one, and is not worth a walk over all of them.
+        let near = (name.len() <= LONGEST_MISSPELT).then(|| nearest(name, visible)).flatten();
+        let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!("there is no tool `{}`{hint}", name.chars().take(100).collect::<String>())
     };
     CallFailure::new(ErrorCode::UnknownTool, message)
