@@ -1,12 +1,16 @@
 //! How large a value would be as JSON text.
 //!
-//! Owns the estimate that argument limits use (T-17). It never serialises, and allocates only past 32 open
-//! containers. It calls nobody.
+//! Owns the estimate that argument limits use (T-17). It never serialises or copies, and allocates nothing for a value
+//! that is nested no deeper than arguments may be; for deeper ones (T-8) it keeps a few words for each open container.
+//! It calls nobody.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 use smallvec::SmallVec;
+
+/// Open containers that need no allocation, the depth that arguments may have by default.
+const UNALLOCATED: usize = 128;
 
 enum Open<'a> {
     Items(std::slice::Iter<'a, Value>),
@@ -17,7 +21,12 @@ enum Open<'a> {
 ///
 /// Exact but for numbers with a fraction or an exponent, which count by their scientific form.
 pub fn estimated_size(value: &Value) -> usize {
-    let mut open: SmallVec<[Open<'_>; 32]> = SmallVec::new();
+    measure(value).0
+}
+
+/// The estimate, and whether it took an allocation.
+fn measure(value: &Value) -> (usize, bool) {
+    let mut open: SmallVec<[Open<'_>; UNALLOCATED]> = SmallVec::new();
     let mut size = 0_usize;
     let mut current = Some(value);
     loop {
@@ -39,7 +48,7 @@ pub fn estimated_size(value: &Value) -> usize {
             });
         }
         match open.last_mut() {
-            None => return size,
+            None => return (size, open.spilled()),
             Some(Open::Items(items)) => current = items.next(),
             Some(Open::Members(members)) => {
                 current = members.next().map(|(key, member)| {
@@ -121,6 +130,14 @@ mod tests {
                     .prop_map(|members| Value::Object(members.into_iter().collect())),
             ]
         })
+    }
+
+    /// T-17: what holds the open containers is all that could be allocated.
+    #[test]
+    fn nothing_is_allocated_for_arguments_of_any_depth_that_they_may_have() {
+        let nested = |depth| (0..depth).fold(Value::Null, |value, _| serde_json::json!({"a": [1, value]}));
+        assert!(!measure(&nested(UNALLOCATED / 2)).1);
+        assert!(measure(&nested(UNALLOCATED / 2 + 1)).1);
     }
 
     proptest! {
