@@ -3,6 +3,8 @@
 //! Owns the builder in which each property carries its own `required` mark and the map is an implicit open
 //! object. It produces plain JSON Schema of the author-side subset, and never recurses (T-8). It calls nobody.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 /// What a property holds.
@@ -82,6 +84,8 @@ impl Property {
 
 /// The JSON Schema of an open object with these properties.
 ///
+/// Of two properties with one name the later one holds; the definition of a tool refuses them.
+///
 /// ```
 /// use isolane::schema::{Property, PropertyKind, object};
 ///
@@ -137,6 +141,35 @@ pub fn object(properties: Vec<Property>) -> Value {
         made.push(Value::Object(schema));
     }
     made.pop().unwrap_or_default()
+}
+
+/// The name that two properties of one object have, if there is one.
+pub(crate) fn repeated_property(properties: &[Property]) -> Option<&str> {
+    let mut objects = vec![properties];
+    let mut kinds = Vec::new();
+    while let Some(properties) = objects.pop() {
+        let mut names = HashSet::new();
+        if let Some(twice) = properties.iter().find(|property| !names.insert(property.name.as_str())) {
+            return Some(&twice.name);
+        }
+        kinds.extend(properties.iter().map(|property| &property.kind));
+        while let Some(kind) = kinds.pop() {
+            match kind {
+                PropertyKind::Array(items) => kinds.push(items),
+                PropertyKind::OneOf(branches) => kinds.extend(branches),
+                PropertyKind::Object(properties) => objects.push(properties),
+                PropertyKind::Any
+                | PropertyKind::Null
+                | PropertyKind::String
+                | PropertyKind::Number
+                | PropertyKind::Integer
+                | PropertyKind::Boolean
+                | PropertyKind::Enum(_)
+                | PropertyKind::Const(_) => {}
+            }
+        }
+    }
+    None
 }
 
 enum Step {

@@ -8,11 +8,12 @@ mod explain;
 pub mod ir;
 mod marks;
 mod metered;
+mod order;
 mod problems;
 mod room;
 mod subset;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod work;
 
 use std::fmt;
@@ -22,7 +23,9 @@ use jsonschema::ReferencingError;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
+pub(crate) use dsl::repeated_property;
 pub use dsl::{Property, PropertyKind, object};
+pub(crate) use order::in_order;
 pub use problems::{Problem, Problems};
 pub use subset::{SubsetError, check_subset};
 
@@ -92,10 +95,12 @@ impl Schema {
     }
 
     /// Compiles a schema written by a tool's author: the subset of T-7 and nothing else.
+    ///
+    /// Its keywords are put in one order, so that the same contract reads the same however it was written (T-6).
     pub fn compile_author(source: Value) -> Result<Self, SchemaError> {
         let source = within_depth(source)?;
         check_subset(&source)?;
-        Self::build(source)
+        Self::build(in_order(source))
     }
 
     fn build(source: Value) -> Result<Self, SchemaError> {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::content::ContentBlock;
 use crate::outcome::CallResult;
-use crate::schema::{Property, Schema, SchemaError};
+use crate::schema::{Property, Schema, SchemaError, repeated_property};
 use crate::tool::definition::{FinalizeFn, MetaFn, PresentCallFn, PresentResultFn, RenderFn};
 use crate::tool::{
     CallCard, CallInfo, Concurrency, ConcurrencyRule, ModelFace, OutputContract, PresentationFace,
@@ -27,6 +27,16 @@ pub enum DefinitionError {
         tool: String,
         /// What is wrong with them.
         source: SchemaError,
+    },
+    /// Two properties of one object have the same name.
+    #[error(
+        "tool `{tool}`: parameters: the property `{property}` is there twice; give each a name of its own"
+    )]
+    PropertyTwice {
+        /// The tool's name.
+        tool: String,
+        /// The property's name.
+        property: String,
     },
     /// The parameters do not describe an object.
     #[error("tool `{tool}`: parameters must be a JSON Schema of type `object`")]
@@ -54,7 +64,8 @@ pub enum DefinitionError {
 enum Origin {
     /// Written here: the subset of T-7.
     Author,
-    /// Derived from a type or received from a server: all of JSON Schema.
+    /// Derived from a type or received from a server: all of JSON Schema. A derived schema says what the type reads,
+    /// which the subset of T-7 cannot: bounds of integers, types that refer to themselves, `null` beside another kind.
     Any,
 }
 
@@ -72,6 +83,8 @@ pub struct ToolBuilder {
     name: String,
     description: String,
     parameters: Option<(Value, Origin)>,
+    /// A name that two of the properties have.
+    repeated: Option<String>,
     output: Option<(Value, Origin)>,
     render: Option<RenderFn>,
     meta: Option<MetaFn>,
@@ -85,6 +98,7 @@ impl ToolBuilder {
             name,
             description: String::new(),
             parameters: None,
+            repeated: None,
             output: None,
             render: None,
             meta: None,
@@ -102,11 +116,13 @@ impl ToolBuilder {
     /// Parameters as JSON Schema of the author-side subset (T-7).
     pub fn parameters(mut self, schema: Value) -> Self {
         self.parameters = Some((schema, Origin::Author));
+        self.repeated = None;
         self
     }
 
-    /// Parameters in the compact property form (T-6).
+    /// Parameters in the compact property form (T-6). Two properties of one object must not have the same name.
     pub fn properties(mut self, properties: Vec<Property>) -> Self {
+        self.repeated = repeated_property(&properties).map(str::to_owned);
         self.parameters = Some((crate::schema::object(properties), Origin::Author));
         self
     }
@@ -114,6 +130,7 @@ impl ToolBuilder {
     /// Parameters that come from elsewhere and may use all of JSON Schema (T-7).
     pub fn foreign_parameters(mut self, schema: Value) -> Self {
         self.parameters = Some((schema, Origin::Any));
+        self.repeated = None;
         self
     }
 
@@ -222,6 +239,10 @@ impl ToolBuilder {
             crate::json::dismantle(source);
             return Err(DefinitionError::ParametersNotObject { tool });
         }
+        if let Some(property) = self.repeated {
+            crate::json::dismantle(source);
+            return Err(DefinitionError::PropertyTwice { tool, property });
+        }
         let parameters = origin
             .compile(source)
             .map_err(|source| DefinitionError::Parameters { tool: tool.clone(), source })?;
@@ -264,6 +285,7 @@ impl std::fmt::Debug for ToolBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::PropertyKind;
     use crate::tool::ToolContext;
 
     async fn nothing(_args: Value, _context: ToolContext) -> Result<Value, crate::tool::ToolError> {
@@ -275,6 +297,24 @@ mod tests {
     fn a_definition_without_an_output_contract_is_refused() {
         let error = Tool::builder("t").handler(nothing).unwrap_err();
         assert_eq!(error.to_string(), "tool `t`: the output contract is missing; call `.output(schema)`");
+    }
+
+    /// T-6
+    #[test]
+    fn a_property_that_is_there_twice_is_refused_at_any_depth() {
+        let twice = || vec![Property::new("a", PropertyKind::String), Property::new("a", PropertyKind::Null)];
+        let inner = PropertyKind::Array(Box::new(PropertyKind::OneOf(vec![PropertyKind::Object(twice())])));
+        let a = || Property::new("a", PropertyKind::Object(vec![Property::new("a", PropertyKind::Any)]));
+        let builder = || Tool::builder("t").output(json!({"type": "null"}));
+        for properties in [twice(), vec![a(), Property::new("b", inner)]] {
+            let error = builder().properties(properties).handler(nothing).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "tool `t`: parameters: the property `a` is there twice; give each a name of its own"
+            );
+        }
+        assert!(builder().properties(vec![a()]).handler(nothing).is_ok());
+        assert!(builder().properties(twice()).parameters(json!({"type": "object"})).handler(nothing).is_ok());
     }
 
     /// T-8

@@ -1,7 +1,9 @@
 //! Tools from Rust types (T-6, T-18).
 //!
 //! Owns the way from an async function over derived types to a definition. Schemas come from `schemars`, values
-//! through `serde`. It never changes a schema itself: [`derived`] does. It calls the builder.
+//! through `serde`. It never changes a schema itself: [`derived`] does. What is derived is not held to the subset of
+//! T-7, which is for what authors write by hand: a type has bounds, recursion and `null`, and its schema must not
+//! promise more than it reads. It calls the builder.
 
 mod derived;
 mod place;

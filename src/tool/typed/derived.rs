@@ -32,6 +32,7 @@ pub(super) enum Use {
 /// - An enumeration of names is one `enum`, with what each name means in its description.
 /// - A definition that is used once stands where it is used.
 /// - The lines of a doc comment are joined to paragraphs.
+/// - The keywords are in the order of every author's schema.
 pub(super) fn derived_schema<T: JsonSchema>(purpose: Use) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None);
     let settings = match purpose {
@@ -47,7 +48,7 @@ pub(super) fn derived_schema<T: JsonSchema>(purpose: Use) -> Value {
     }
     inline_single_uses(&mut schema);
     Tidy { purpose }.transform(&mut schema);
-    schema.to_value()
+    crate::schema::in_order(schema.to_value())
 }
 
 /// Moves every definition that is used once to its place.
