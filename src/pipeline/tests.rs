@@ -108,6 +108,36 @@ async fn unusable_calls_say_what_to_do() {
     assert_eq!(bench.log(), "");
 }
 
+/// T-9: parameters and output are compiled when the tool is defined, and in no call.
+#[tokio::test]
+async fn a_tool_is_compiled_once_for_all_its_calls() {
+    let compiled = || crate::schema::tests::COMPILED.get();
+    let bench = Bench::new(None);
+    let before = compiled();
+    bench.tool("add", |_| Ok(json!(3)));
+    assert_eq!(compiled() - before, 2);
+    bench.tool("bad", |_| Ok(json!("no integer")));
+    assert_eq!(compiled() - before, 4);
+    for n in 0..10 {
+        assert!(bench.call("add", json!({"n": n})).await.is_ok());
+        assert!(bench.call("add", json!({"n": "x"})).await.is_err());
+        assert_eq!(failure(bench.call("bad", json!({"n": n})).await).0, ErrorCode::InvalidToolOutput);
+    }
+    assert_eq!(compiled() - before, 4);
+}
+
+/// what is longer than any tool's name is no misspelling of one.
+#[tokio::test]
+async fn an_unknown_name_without_end_is_not_looked_up_among_all_tools() {
+    let bench = Bench::new(None);
+    bench.tool("add", |_| Ok(json!(3)));
+    let (code, message) = failure(bench.call(&"add ".repeat(1 << 18), json!({})).await);
+    assert_eq!(
+        (code, message),
+        (ErrorCode::UnknownTool, format!("there is no tool `{}`", "add ".repeat(25)))
+    );
+}
+
 /// P-16
 #[tokio::test]
 async fn an_integer_is_one_however_it_is_spelled() {

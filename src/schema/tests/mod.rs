@@ -15,10 +15,10 @@ use super::*;
 
 thread_local! {
     /// Validators that were compiled on this thread.
-    pub(super) static COMPILED: Cell<usize> = const { Cell::new(0) };
+    pub(crate) static COMPILED: Cell<usize> = const { Cell::new(0) };
 }
 
-/// T-9: parameters and output of a tool are compiled when it is defined, and never again.
+/// T-9: a schema is compiled when it is made, and never again; the pipeline's tests count over the calls of a tool.
 #[test]
 fn a_validator_is_compiled_once() {
     let before = COMPILED.get();
