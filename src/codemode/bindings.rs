@@ -174,9 +174,9 @@ mod tests {
             serde_json::from_str::<Value>(bindings.json()).unwrap(),
             json!({
                 "tools": [
-                    {"name": "__proto__", "call": "await tools.__proto__({})", "optional": true},
-                    {"name": "a.b", "call": "await tools[\"a.b\"]({})", "optional": true},
-                    {"name": "then", "call": "await tools.then({})", "optional": true},
+                    {"name": "__proto__", "call": "await tools.__proto__({})"},
+                    {"name": "a.b", "call": "await tools[\"a.b\"]({})"},
+                    {"name": "then", "call": "await tools.then({})"},
                 ],
                 "hidden": ["write"],
                 "maxArgBytes": 7,

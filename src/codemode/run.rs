@@ -142,7 +142,7 @@ impl ProgramRunner {
     /// Ends with the run's time; never for a program that is prepared on the spot.
     async fn wall(&self, run: &ProgramRun) {
         if prepared_inline(&run.code) {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
         self.clock.sleep(run.limits.wall).await;
     }

@@ -214,7 +214,7 @@ const CALLS: &[Row] = &[
     ),
     (
         "V7",
-        "const n = 2 ** 62, back = (state.set('n', n), state.get('n')), { n: echoed } = (await tools.echo({ n })).args; return [back === n, echoed === n, n]",
+        "const n = 2 ** 62, back = (state.set('n', n), state.get('n')), { n: echoed } = (await tools.echo({ n })).args; return [back === n, echoed === BigInt(n), n]",
         "value [true,true,4.611686018427388e+18]",
     ),
     ("V7", "return 2n ** 64n", "invalid-output: result is an integer beyond 64 bits; return it as a string"),
