@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::ids::{ScopeId, ToolName, nearest};
+use crate::ids::{ScopeId, ToolName};
 use crate::registry::{RUN_CODE, RegistryError};
 use crate::tool::CallInfo;
 
@@ -44,19 +44,16 @@ impl Restriction {
         !self.deny.contains(name) && (self.allow.is_empty() || self.allow.contains(name))
     }
 
-    pub(super) fn first_name(&self) -> Option<&ToolName> {
-        self.allow.iter().chain(&self.deny).next()
+    pub(super) fn names_nothing(&self) -> bool {
+        self.allow.is_empty() && self.deny.is_empty()
     }
 
-    /// Refuses names that cannot be restricted, so that a typo never passes silently.
-    pub(super) fn check(&self, restrictable: &BTreeSet<ToolName>) -> Result<(), RegistryError> {
+    /// Refuses names that cannot be restricted, so that a typo never passes silently. Which name is near is for
+    /// [`RegistryError::with_nearest`] to say.
+    pub(super) fn check(&self, restrictable: impl Fn(&ToolName) -> bool) -> Result<(), RegistryError> {
         for name in self.allow.iter().chain(&self.deny) {
-            if name.as_str() == RUN_CODE || !restrictable.contains(name) {
-                let near = nearest(name.as_str(), restrictable.iter().map(ToolName::as_str));
-                return Err(RegistryError::NotRestrictable {
-                    name: name.to_string(),
-                    nearest: near.filter(|_| name.as_str() != RUN_CODE).map(str::to_owned),
-                });
+            if name.as_str() == RUN_CODE || !restrictable(name) {
+                return Err(RegistryError::NotRestrictable { name: name.to_string(), nearest: None });
             }
         }
         Ok(())

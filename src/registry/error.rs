@@ -1,8 +1,11 @@
 //! What the registry refuses.
 //!
-//! Owns the error enum. It calls nobody.
+//! Owns the error enum. It calls `ids` for the nearest name.
 
-use crate::ids::{ScopeId, ToolName};
+use std::collections::BTreeSet;
+
+use crate::ids::{ScopeId, ToolName, nearest};
+use crate::registry::RUN_CODE;
 
 /// A contribution that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +70,20 @@ pub enum RegistryError {
         /// The scope.
         scope: ScopeId,
     },
+}
+
+impl RegistryError {
+    /// The same, with the nearest of the names that can be restricted. It compares the name with all of them, which is
+    /// not done while the registry is locked.
+    pub(super) fn with_nearest(self, restrictable: &BTreeSet<ToolName>) -> Self {
+        match self {
+            Self::NotRestrictable { name, .. } if name != RUN_CODE => {
+                let nearest = nearest(&name, restrictable.iter().map(ToolName::as_str)).map(str::to_owned);
+                Self::NotRestrictable { name, nearest }
+            }
+            other => other,
+        }
+    }
 }
 
 fn suggestion(nearest: Option<&str>) -> String {

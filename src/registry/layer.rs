@@ -2,6 +2,9 @@
 //!
 //! Owns what was contributed, by number, and the one traversal that turns it into a view. It never
 //! notifies anybody: [`super::Registry`] does. It calls `view` to seal the result.
+//!
+//! Everything here happens under the registry's lock, and tools and guards are other people's code, whose end may call
+//! the registry: so nothing here ever drops one. What is added is borrowed, and what is taken out is handed back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,11 +33,19 @@ struct Layer {
     guards: BTreeMap<u64, Arc<dyn Guard>>,
 }
 
-struct Scope {
+pub(super) struct Scope {
     parent: Option<ScopeId>,
     layer: Layer,
     restrictions: BTreeMap<u64, Restriction>,
     mode: Option<(u64, PresentationMode)>,
+}
+
+/// What was taken out, to be dropped when nothing is locked any more.
+#[derive(Default)]
+#[must_use = "tools and guards are dropped outside of the registry's lock"]
+pub(super) struct Removed {
+    tool: Option<Arc<RegisteredTool>>,
+    guard: Option<Arc<dyn Guard>>,
 }
 
 impl Layers {
@@ -51,29 +62,26 @@ impl Layers {
             return Err(RegistryError::ScopeTaken { scope });
         }
         let layer = Layer::default();
-        self.scopes.insert(scope, Scope { parent, layer, restrictions: BTreeMap::new(), mode: None });
+        let opened = Scope { parent, layer, restrictions: BTreeMap::new(), mode: None };
+        self.scopes.insert(scope, opened);
         Ok(())
     }
 
-    pub(super) fn close_scope(&mut self, scope: &ScopeId) -> Result<(), RegistryError> {
+    pub(super) fn close_scope(&mut self, scope: &ScopeId) -> Result<Scope, RegistryError> {
         let child = self.scopes.iter().find(|(_, other)| other.parent.as_ref() == Some(scope));
         if let Some((child, _)) = child {
             return Err(RegistryError::ScopeInUse { scope: scope.clone(), child: child.clone() });
         }
-        let closed = self.scopes.remove(scope);
-        closed.map(drop).ok_or_else(|| RegistryError::UnknownScope { scope: scope.clone() })
+        self.scopes.remove(scope).ok_or_else(|| RegistryError::UnknownScope { scope: scope.clone() })
     }
 
-    pub(super) fn set_run_code(&mut self, tool: Tool) {
+    pub(super) fn set_run_code(&mut self, tool: Option<Tool>) -> Removed {
         let id = self.take_id();
-        self.run_code = Some(Arc::new(RegisteredTool { id, tool }));
+        let tool = tool.map(|tool| Arc::new(RegisteredTool { id, tool }));
+        Removed { tool: std::mem::replace(&mut self.run_code, tool), guard: None }
     }
 
-    pub(super) fn clear_run_code(&mut self) {
-        self.run_code = None;
-    }
-
-    pub(super) fn register(&mut self, target: &Target, tool: Tool) -> Result<u64, RegistryError> {
+    pub(super) fn register(&mut self, target: &Target, tool: &Tool) -> Result<u64, RegistryError> {
         let name = tool.definition().name().clone();
         check_name(name.as_str())?;
         let id = self.next_id;
@@ -81,7 +89,7 @@ impl Layers {
         if layer.tools.contains_key(&name) {
             return Err(RegistryError::NameTaken { name });
         }
-        layer.tools.insert(name, Arc::new(RegisteredTool { id, tool }));
+        layer.tools.insert(name, Arc::new(RegisteredTool { id, tool: tool.clone() }));
         Ok(self.take_id())
     }
 
@@ -91,13 +99,19 @@ impl Layers {
         restriction: Restriction,
     ) -> Result<u64, RegistryError> {
         let id = self.next_id;
+        let mut outer = self.chain(Some(scope))?;
+        outer.pop();
+        restriction.check(|name| {
+            self.global.tools.contains_key(name)
+                || outer.iter().any(|(_, scope)| scope.layer.tools.contains_key(name))
+        })?;
         self.scope_mut(scope)?.restrictions.insert(id, restriction);
         Ok(self.take_id())
     }
 
-    pub(super) fn guard(&mut self, target: &Target, guard: Arc<dyn Guard>) -> Result<u64, RegistryError> {
+    pub(super) fn guard(&mut self, target: &Target, guard: &Arc<dyn Guard>) -> Result<u64, RegistryError> {
         let id = self.next_id;
-        self.layer_mut(target)?.guards.insert(id, guard);
+        self.layer_mut(target)?.guards.insert(id, Arc::clone(guard));
         Ok(self.take_id())
     }
 
@@ -116,17 +130,24 @@ impl Layers {
     }
 
     /// Undoes the contribution of this number, wherever it is; nothing happens when it is gone.
-    pub(super) fn remove(&mut self, id: u64) {
+    pub(super) fn remove(&mut self, id: u64) -> Removed {
+        let mut removed = Removed::default();
         for layer in
             std::iter::once(&mut self.global).chain(self.scopes.values_mut().map(|scope| &mut scope.layer))
         {
-            layer.tools.retain(|_, tool| tool.id != id);
-            layer.guards.remove(&id);
+            // At most one: a number is given once.
+            if let Some((_, tool)) = layer.tools.extract_if(.., |_, tool| tool.id == id).next() {
+                removed.tool = Some(tool);
+            }
+            if let Some(guard) = layer.guards.remove(&id) {
+                removed.guard = Some(guard);
+            }
         }
         for scope in self.scopes.values_mut() {
             scope.restrictions.remove(&id);
             scope.mode = scope.mode.filter(|(declared, _)| *declared != id);
         }
+        removed
     }
 
     pub(super) fn exists_anywhere(&self, name: &ToolName) -> bool {
@@ -135,12 +156,7 @@ impl Layers {
     }
 
     /// One traversal: global, farthest ancestor to nearest, filtered by the chain; own layer on top.
-    pub(super) fn view(
-        &self,
-        scope: Option<&ScopeId>,
-        generation: u64,
-    ) -> Result<RegistryView, RegistryError> {
-        let chain = self.chain(scope)?;
+    pub(super) fn view(&self, chain: &[(&ScopeId, &Scope)], generation: u64) -> RegistryView {
         let mut inherited: BTreeMap<&ToolName, &Arc<RegisteredTool>> = self.global.tools.iter().collect();
         let mut guards: Vec<_> = self.global.guards.values().cloned().collect();
         let mut restrictions = Vec::new();
@@ -169,19 +185,19 @@ impl Layers {
         let mut tools: Vec<_> = visible.into_values().map(Arc::clone).collect();
         let run_code = self.run_code.clone().filter(|_| mode != PresentationMode::Native);
         tools.extend(run_code);
-        Ok(RegistryView::seal(ViewParts {
+        RegistryView::seal(ViewParts {
             generation,
-            chain: chain.into_iter().map(|(id, _)| id.clone()).collect(),
+            chain: chain.iter().map(|(id, _)| (*id).clone()).collect(),
             mode,
             tools,
             known,
             restrictable,
             guards,
-        }))
+        })
     }
 
     /// The scope with its ancestors, farthest first.
-    fn chain(&self, scope: Option<&ScopeId>) -> Result<Vec<(&ScopeId, &Scope)>, RegistryError> {
+    pub(super) fn chain(&self, scope: Option<&ScopeId>) -> Result<Vec<(&ScopeId, &Scope)>, RegistryError> {
         let mut chain = Vec::new();
         let mut next = scope;
         while let Some(id) = next {

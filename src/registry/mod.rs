@@ -1,8 +1,10 @@
 //! The registry: who may see and call what.
 //!
 //! Owns layers, their four contributions, disposers and the views computed from them. Hiding a schema is not
-//! enforcement: [`RegistryView::resolve_execution`] refuses in the executor. It never runs a tool.
+//! enforcement: [`RegistryView::resolve_execution`] refuses in the executor. It never runs a tool, and never drops
+//! one, or a guard, while it holds a lock: what is dropped may own disposers, and those come back here.
 
+mod cache;
 mod contribution;
 mod error;
 mod import;
@@ -10,7 +12,6 @@ mod layer;
 mod mode;
 mod view;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -26,7 +27,8 @@ pub use import::{ImportError, ImportNaming, ImportedFrom, ImportedNames};
 pub use mode::{PresentationMode, RUN_CODE, collapses};
 pub use view::{RegisteredTool, RegistryView, Resolution};
 
-use layer::Layers;
+use cache::Cache;
+use layer::{Layers, Removed};
 
 /// Names longer than this are refused.
 pub const MAX_NAME_BYTES: usize = 128;
@@ -41,7 +43,7 @@ struct Shared {
     layers: RwLock<Layers>,
     /// Counts changes; a view is valid while its number is the current one.
     generation: AtomicU64,
-    views: RwLock<HashMap<Option<ScopeId>, Arc<RegistryView>>>,
+    views: Cache,
     changes: watch::Sender<u64>,
 }
 
@@ -52,7 +54,7 @@ impl Registry {
             shared: Arc::new(Shared {
                 layers: RwLock::default(),
                 generation: AtomicU64::new(0),
-                views: RwLock::default(),
+                views: Cache::default(),
                 changes: watch::Sender::new(0),
             }),
         }
@@ -66,9 +68,7 @@ impl Registry {
     /// Closes a scope, with all that was contributed to it, for example when its agent is done. Calls in its name are
     /// refused from then on. A scope that others stand on stays open.
     pub fn close_scope(&self, scope: &ScopeId) -> Result<(), RegistryError> {
-        self.change(Notify::Yes, |layers| layers.close_scope(scope))?;
-        self.shared.views.write().unwrap_or_else(PoisonError::into_inner).remove(&Some(scope.clone()));
-        Ok(())
+        self.change(Notify::Yes, |layers| layers.close_scope(scope)).map(drop)
     }
 
     /// Sets the deployment's presentation mode; scopes without one of their own follow it (CM-1).
@@ -84,26 +84,26 @@ impl Registry {
     ///
     /// Only the host that assembles a deployment calls this; `register` always refuses the name.
     pub(crate) fn set_run_code(&self, tool: Tool) {
-        let changed = self.change(Notify::Yes, |layers| {
-            layers.set_run_code(tool);
-            Ok(())
-        });
-        debug_assert!(changed.is_ok(), "setting run_code cannot fail");
+        self.put_run_code(Some(tool));
     }
 
     /// Takes the `run_code` tool out again, with every view that holds it.
     pub(crate) fn clear_run_code(&self) {
-        let changed = self.change(Notify::Yes, |layers| {
-            layers.clear_run_code();
-            Ok(())
-        });
-        debug_assert!(changed.is_ok(), "clearing run_code cannot fail");
-        self.shared.views.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.put_run_code(None);
+    }
+
+    fn put_run_code(&self, tool: Option<Tool>) {
+        let changed = self.change(Notify::Yes, |layers| Ok(layers.set_run_code(tool)));
+        debug_assert!(changed.is_ok(), "setting run_code cannot fail");
     }
 
     /// Registers a tool. Dropping the disposer takes it back.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the registry's from here on; dropped here when it is refused"
+    )]
     pub fn register(&self, target: &Target, tool: Tool) -> Result<Disposer, RegistryError> {
-        let id = self.change(Notify::Yes, |layers| layers.register(target, tool))?;
+        let id = self.change(Notify::Yes, |layers| layers.register(target, &tool))?;
         Ok(self.disposer(id, Notify::Yes))
     }
 
@@ -112,18 +112,22 @@ impl Registry {
         let Target::Scope(scope) = target else {
             return Err(RegistryError::RestrictOutsideScope);
         };
-        let restrictable = match restriction.first_name() {
-            None => return Err(RegistryError::RestrictNothing),
-            Some(_) => self.view(Some(scope))?.restrictable_names().clone(),
-        };
-        restriction.check(&restrictable)?;
-        let id = self.change(Notify::Yes, |layers| layers.restrict(scope, restriction))?;
-        Ok(self.disposer(id, Notify::Yes))
+        if restriction.names_nothing() {
+            return Err(RegistryError::RestrictNothing);
+        }
+        match self.change(Notify::Yes, |layers| layers.restrict(scope, restriction)) {
+            Ok(id) => Ok(self.disposer(id, Notify::Yes)),
+            Err(refused) => Err(refused.with_nearest(self.view(Some(scope))?.restrictable_names())),
+        }
     }
 
     /// Adds a guard, which can veto a call or abstain. Dropping the disposer removes it.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "the registry's from here on; dropped here when it is refused"
+    )]
     pub fn guard(&self, target: &Target, guard: Arc<dyn Guard>) -> Result<Disposer, RegistryError> {
-        let id = self.change(Notify::No, |layers| layers.guard(target, guard))?;
+        let id = self.change(Notify::No, |layers| layers.guard(target, &guard))?;
         Ok(self.disposer(id, Notify::No))
     }
 
@@ -136,24 +140,20 @@ impl Registry {
     /// What a scope sees; the global layer alone for none. Cached until the next change.
     pub fn view(&self, scope: Option<&ScopeId>) -> Result<Arc<RegistryView>, RegistryError> {
         let generation = self.shared.generation.load(Ordering::Acquire);
-        {
-            let views = self.shared.views.read().unwrap_or_else(PoisonError::into_inner);
-            let cached = match scope {
-                None => views.get(&None),
-                Some(scope) => views.get(&Some(scope.clone())),
-            };
-            if let Some(view) = cached.filter(|view| view.generation() == generation) {
-                return Ok(Arc::clone(view));
-            }
+        if let Some(view) = self.shared.views.get(scope, generation) {
+            return Ok(view);
         }
+        let stale;
         let view = {
+            // Held until the view is there: the generation stays what it is, and a scope that is open stays open.
             let layers = self.shared.layers.read().unwrap_or_else(PoisonError::into_inner);
-            // Read under the lock, so that the number belongs to exactly these layers.
+            let chain = layers.chain(scope)?;
             let generation = self.shared.generation.load(Ordering::Acquire);
-            Arc::new(layers.view(scope, generation)?)
+            let slot;
+            (slot, stale) = self.shared.views.slot(scope, generation);
+            Arc::clone(slot.get_or_init(|| Arc::new(layers.view(&chain, generation))))
         };
-        let mut views = self.shared.views.write().unwrap_or_else(PoisonError::into_inner);
-        views.insert(scope.cloned(), Arc::clone(&view));
+        drop(stale);
         Ok(view)
     }
 
@@ -180,10 +180,7 @@ impl Registry {
         Disposer::new(move || {
             // A registry that is gone has nothing left to undo.
             if let Some(shared) = shared.upgrade() {
-                let removed = shared.change(notify, |layers| {
-                    layers.remove(id);
-                    Ok(())
-                });
+                let removed: Result<Removed, _> = shared.change(notify, |layers| Ok(layers.remove(id)));
                 debug_assert!(removed.is_ok(), "removing cannot fail");
             }
         })
@@ -197,6 +194,7 @@ enum Notify {
 }
 
 impl Shared {
+    /// Changes the layers. What the change hands back is dropped by the caller, outside of every lock.
     fn change<T>(
         &self,
         notify: Notify,
@@ -206,9 +204,16 @@ impl Shared {
         let changed = change(&mut layers)?;
         let generation = self.generation.fetch_add(1, Ordering::AcqRel) + 1;
         drop(layers);
+        let stale = self.views.forget(generation);
         if notify == Notify::Yes {
-            self.changes.send_replace(generation);
+            // Of two changes at a time, the later one may come here first; its number stands for both.
+            self.changes.send_if_modified(|published| {
+                let newer = *published < generation;
+                *published = generation.max(*published);
+                newer
+            });
         }
+        drop(stale);
         Ok(changed)
     }
 }

@@ -1,6 +1,7 @@
 //! The registry's rules, one test each.
 
 mod property;
+mod sharing;
 mod views;
 
 use std::sync::{Arc, OnceLock};
