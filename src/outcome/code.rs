@@ -39,10 +39,12 @@ error_codes! {
     ToolArgsInvalid = "TOOL_ARGS_INVALID",
     /// The arguments are larger or deeper than the limit; they were not validated.
     ToolArgsTooLarge = "TOOL_ARGS_TOO_LARGE",
-    /// The tool ran, and what it returned breaks its own output contract.
+    /// The tool ran, and what it returned, or what an interceptor put in its place, breaks its output contract.
     InvalidToolOutput = "INVALID_TOOL_OUTPUT",
     /// A policy or a guard refused the call.
     Denied = "DENIED",
+    /// A policy blocked the result of a call that had succeeded; the effects stand.
+    ResultBlocked = "RESULT_BLOCKED",
     /// The question for approval was answered with no.
     ApprovalRejected = "APPROVAL_REJECTED",
     /// The question for approval was withdrawn before it was answered.
@@ -81,7 +83,7 @@ mod tests {
     #[test]
     fn names_are_stable_and_serialise_as_themselves() {
         let names: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-        insta::assert_snapshot!(names.join(" "), @"UNKNOWN_TOOL TOOL_ARGS_INVALID TOOL_ARGS_TOO_LARGE INVALID_TOOL_OUTPUT DENIED APPROVAL_REJECTED APPROVAL_CANCELLED APPROVAL_UNAVAILABLE COLLAPSED TOOL_TIMEOUT ABORTED_BEFORE_DISPATCH ABORTED TOOL_FAILED TOOL_PANICKED TOOL_UNSUPPORTED HOST_BUG");
+        insta::assert_snapshot!(names.join(" "), @"UNKNOWN_TOOL TOOL_ARGS_INVALID TOOL_ARGS_TOO_LARGE INVALID_TOOL_OUTPUT DENIED RESULT_BLOCKED APPROVAL_REJECTED APPROVAL_CANCELLED APPROVAL_UNAVAILABLE COLLAPSED TOOL_TIMEOUT ABORTED_BEFORE_DISPATCH ABORTED TOOL_FAILED TOOL_PANICKED TOOL_UNSUPPORTED HOST_BUG");
         for code in ErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
             assert!(code.meaning().ends_with('.'), "{code}");

@@ -11,7 +11,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId, ToolName};
-use crate::outcome::CallResult;
+use crate::outcome::{CallFailure, CallResult, ErrorCode};
+use crate::pipeline::admission::Admission;
+use crate::pipeline::chain::Chains;
 use crate::pipeline::drain::Overdue;
 use crate::registry::{RegisteredTool, RegistryView};
 use crate::tool::{CallInfo, ProgressSink, ToolContext};
@@ -137,15 +139,17 @@ pub enum Route {
 }
 
 /// A call that went through `prepare`.
-#[derive(Debug)]
 pub struct Prepared {
     pub(super) call: Arc<Call>,
-    /// The view under which the call was admitted; absent when its scope is gone.
+    /// The interceptors as they were when the call came: a call sees one state of them.
+    pub(super) chains: Arc<Chains>,
+    /// The view under which the call was decided on; absent when its scope is gone.
     pub(super) view: Option<Arc<RegistryView>>,
     /// What the name resolved to; absent when it means nothing.
     pub(super) tool: Option<Arc<RegisteredTool>>,
     pub(super) context: ToolContext,
     pub(super) route: Route,
+    pub(super) body: Admission,
     pub(super) overdue: Overdue,
 }
 
@@ -160,8 +164,25 @@ impl Prepared {
         &self.route
     }
 
-    /// Takes the route out; afterwards the call counts as dispatched.
+    /// Takes the route out, with the result that it may hold. A call has one: asked again, a call that is settled is
+    /// told to be a bug of the host, and one that may run can be dispatched once all the same.
     pub fn take_route(&mut self) -> Route {
-        std::mem::replace(&mut self.route, Route::Dispatch)
+        match &mut self.route {
+            Route::Dispatch => Route::Dispatch,
+            settled => {
+                let message = format!("the route of `{}` was taken twice", self.call.tool);
+                std::mem::replace(settled, Route::Final(Err(CallFailure::new(ErrorCode::HostBug, message))))
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Prepared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Prepared")
+            .field("call", &self.call)
+            .field("route", &self.route)
+            .field("body", &self.body)
+            .finish_non_exhaustive()
     }
 }

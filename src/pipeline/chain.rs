@@ -1,7 +1,8 @@
 //! The three chains: which interceptors apply to a call, and how one delegates to the next.
 //!
 //! Owns registration with disposers and the `next` handles. An interceptor of a scope applies to the calls of
-//! that scope and of its descendants (P-3). It calls the interceptors.
+//! that scope and of its descendants (P-3). It never drops an interceptor while it holds the lock: one may own the
+//! attachment of another. It calls the interceptors.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -16,9 +17,10 @@ use crate::pipeline::{
     AroundDispatch, BoxFuture, Call, Decision, Pipeline, PostDecision, PostExecute, PreExecute,
     ResultObserver,
 };
+use crate::registry::{Registry, RegistryView};
 use crate::tool::ToolDefinition;
 
-/// An interceptor's place. Dropping it takes the interceptor off the pipeline.
+/// An interceptor's place. Dropping it takes the interceptor off the pipeline; calls under way still meet it.
 #[must_use = "dropping the attachment takes the interceptor off at once"]
 #[derive(Debug)]
 pub struct Attachment {
@@ -36,20 +38,44 @@ impl Attachment {
 impl Drop for Attachment {
     fn drop(&mut self) {
         if let Some(pipeline) = self.pipeline.take() {
-            pipeline.change_chains(|chains| chains.remove(self.id));
+            drop(pipeline.change_chains(|chains| chains.take(|id, _| id == self.id)));
         }
+    }
+}
+
+/// The scope that an interceptor belongs to.
+#[derive(Clone)]
+struct Place {
+    scope: ScopeId,
+    /// Which opening of it; absent when it was not open then, which stands for every scope opened under the name.
+    opening: Option<u64>,
+}
+
+impl Place {
+    fn of(scope: ScopeId, registry: &Registry) -> Self {
+        Self { opening: registry.opening(&scope), scope }
+    }
+
+    fn is_gone(&self, registry: &Registry) -> bool {
+        self.opening.is_some() && registry.opening(&self.scope) != self.opening
+    }
+
+    fn is_on(&self, view: &RegistryView) -> bool {
+        view.openings().any(|(scope, opening)| {
+            *scope == self.scope && self.opening.is_none_or(|expected| expected == opening)
+        })
     }
 }
 
 struct Entry<T: ?Sized> {
     id: u64,
-    scope: Option<ScopeId>,
+    place: Option<Place>,
     interceptor: Arc<T>,
 }
 
 impl<T: ?Sized> Clone for Entry<T> {
     fn clone(&self) -> Self {
-        Self { id: self.id, scope: self.scope.clone(), interceptor: Arc::clone(&self.interceptor) }
+        Self { id: self.id, place: self.place.clone(), interceptor: Arc::clone(&self.interceptor) }
     }
 }
 
@@ -63,69 +89,87 @@ pub(super) struct Chains {
 }
 
 impl Chains {
-    fn remove(&mut self, id: u64) {
-        self.pre.retain(|entry| entry.id != id);
-        self.around.retain(|entry| entry.id != id);
-        self.post.retain(|entry| entry.id != id);
-        self.observers.retain(|entry| entry.id != id);
+    /// Takes out what is gone, to be dropped when the chains are not locked any more.
+    #[must_use = "interceptors are dropped outside of the lock"]
+    fn take(&mut self, gone: impl Fn(u64, Option<&Place>) -> bool) -> Self {
+        Self {
+            pre: self.pre.extract_if(.., |entry| gone(entry.id, entry.place.as_ref())).collect(),
+            around: self.around.extract_if(.., |entry| gone(entry.id, entry.place.as_ref())).collect(),
+            post: self.post.extract_if(.., |entry| gone(entry.id, entry.place.as_ref())).collect(),
+            observers: self.observers.extract_if(.., |entry| gone(entry.id, entry.place.as_ref())).collect(),
+        }
     }
 
-    pub(super) fn pre(&self, chain: &[ScopeId]) -> Vec<Arc<dyn PreExecute>> {
-        applicable(&self.pre, chain)
+    pub(super) fn pre(&self, view: Option<&RegistryView>) -> Vec<Arc<dyn PreExecute>> {
+        applicable(&self.pre, view)
     }
 
-    pub(super) fn around(&self, chain: &[ScopeId]) -> Vec<Arc<dyn AroundDispatch>> {
-        applicable(&self.around, chain)
+    pub(super) fn around(&self, view: Option<&RegistryView>) -> Vec<Arc<dyn AroundDispatch>> {
+        applicable(&self.around, view)
     }
 
-    pub(super) fn post(&self, chain: &[ScopeId]) -> Vec<Arc<dyn PostExecute>> {
-        applicable(&self.post, chain)
+    pub(super) fn post(&self, view: Option<&RegistryView>) -> Vec<Arc<dyn PostExecute>> {
+        applicable(&self.post, view)
     }
 
-    pub(super) fn observers(&self, chain: &[ScopeId]) -> Vec<Arc<dyn ResultObserver>> {
-        applicable(&self.observers, chain)
+    pub(super) fn observers(&self, view: Option<&RegistryView>) -> Vec<Arc<dyn ResultObserver>> {
+        applicable(&self.observers, view)
     }
 }
 
-fn applicable<T: ?Sized>(entries: &[Entry<T>], chain: &[ScopeId]) -> Vec<Arc<T>> {
+/// Those of everybody, and those of a scope on the chain of the view.
+fn applicable<T: ?Sized>(entries: &[Entry<T>], view: Option<&RegistryView>) -> Vec<Arc<T>> {
     entries
         .iter()
-        .filter(|entry| entry.scope.as_ref().is_none_or(|scope| chain.contains(scope)))
+        .filter(|entry| entry.place.as_ref().is_none_or(|place| view.is_some_and(|view| place.is_on(view))))
         .map(|entry| Arc::clone(&entry.interceptor))
         .collect()
 }
 
+/// An interceptor of a scope goes with the scope. One that is added before its scope is open waits for it, and stays
+/// for whatever is opened under the name.
 impl Pipeline {
     /// Adds a pre-execute interceptor for every call, or for a scope and its descendants.
     pub fn add_pre(&self, scope: Option<ScopeId>, interceptor: Arc<dyn PreExecute>) -> Attachment {
-        self.attach(|chains, id| chains.pre.push(Entry { id, scope, interceptor }))
+        self.attach(scope, |chains, id, place| chains.pre.push(Entry { id, place, interceptor }))
     }
 
     /// Adds an around interceptor for every call, or for a scope and its descendants.
     pub fn add_around(&self, scope: Option<ScopeId>, interceptor: Arc<dyn AroundDispatch>) -> Attachment {
-        self.attach(|chains, id| chains.around.push(Entry { id, scope, interceptor }))
+        self.attach(scope, |chains, id, place| chains.around.push(Entry { id, place, interceptor }))
     }
 
     /// Adds a post-execute interceptor for every call, or for a scope and its descendants.
     pub fn add_post(&self, scope: Option<ScopeId>, interceptor: Arc<dyn PostExecute>) -> Attachment {
-        self.attach(|chains, id| chains.post.push(Entry { id, scope, interceptor }))
+        self.attach(scope, |chains, id, place| chains.post.push(Entry { id, place, interceptor }))
     }
 
     /// Adds an observer of final results for every call, or for a scope and its descendants.
     pub fn add_observer(&self, scope: Option<ScopeId>, interceptor: Arc<dyn ResultObserver>) -> Attachment {
-        self.attach(|chains, id| chains.observers.push(Entry { id, scope, interceptor }))
+        self.attach(scope, |chains, id, place| chains.observers.push(Entry { id, place, interceptor }))
     }
 
-    fn attach(&self, add: impl FnOnce(&mut Chains, u64)) -> Attachment {
+    fn attach(
+        &self,
+        scope: Option<ScopeId>,
+        add: impl FnOnce(&mut Chains, u64, Option<Place>),
+    ) -> Attachment {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
-        self.change_chains(|chains| add(chains, id));
+        let registry = self.registry();
+        let place = scope.map(|scope| Place::of(scope, registry));
+        let gone = self.change_chains(|chains| {
+            add(chains, id, place);
+            // Interceptors whose scopes were closed meet no call any more.
+            chains.take(|_, place| place.is_some_and(|place| place.is_gone(registry)))
+        });
+        drop(gone);
         Attachment { pipeline: Some(self.clone()), id }
     }
 
-    fn change_chains(&self, change: impl FnOnce(&mut Chains)) {
+    fn change_chains<T>(&self, change: impl FnOnce(&mut Chains) -> T) -> T {
         let mut chains = self.shared.chains.write().unwrap_or_else(PoisonError::into_inner);
-        change(Arc::make_mut(&mut chains));
+        change(Arc::make_mut(&mut chains))
     }
 }
 
@@ -175,18 +219,23 @@ impl<'a> AroundNext<'a> {
 
     /// Tells whoever waits for the call that the body was told to stop, and what the call comes to if the body has not
     /// come to rest when the host's drain deadline, which begins now, is over. The body is listed then, as that of a
-    /// cancelled call is (P-14). Without a deadline nothing follows.
+    /// cancelled call is, and is not invoked again (P-14). If it never was, the call says that nothing happened, under
+    /// the same code (P-13). Without a deadline nothing follows.
     ///
     /// It holds until the guard is dropped: drop it when the body rests, and at the latest before it is run again.
     pub fn give_up(&self, failure: CallFailure) -> GivenUp<'a> {
         self.body.give_up(failure)
     }
 
-    /// Runs the rest of the chain and the body under the caller's signal.
+    /// Runs the rest of the chain and the body under the caller's signal. What comes back is normalised, whoever made
+    /// it (P-7).
     pub fn run(self) -> BoxFuture<'a, CallResult> {
         match self.rest.split_first() {
             None => Box::pin(self.body.run(self.signal)),
-            Some((first, rest)) => first.around(self.body.call(), AroundNext { rest, ..self }),
+            Some((first, rest)) => {
+                let wrapped = first.around(self.body.call(), AroundNext { rest, ..self });
+                Box::pin(async move { self.body.accept(wrapped.await) })
+            }
         }
     }
 

@@ -7,18 +7,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use futures_util::FutureExt;
 
-use crate::ids::ScopeId;
 use crate::json;
-use crate::outcome::{CallFailure, CallResult, ErrorCode};
+use crate::outcome::{CallFailure, CallResult, DeferredContext, ErrorCode};
 use crate::pipeline::chain::PostNext;
-use crate::pipeline::normalize::{bound, normalize};
-use crate::pipeline::prepare::panicked;
+use crate::pipeline::normalize::{Maker, bound, normalize};
+use crate::pipeline::prepare::{aborted_before_dispatch, panicked};
 use crate::pipeline::{Pipeline, PostDecision, Prepared};
 
 impl Pipeline {
     /// Post-execute, then [`Pipeline::finish`] (P-11).
     pub async fn finalize(&self, prepared: &Prepared, result: CallResult) -> CallResult {
-        let chain = self.chains().post(scope_chain(prepared));
+        let chain = prepared.chains.post(prepared.view.as_deref());
         if chain.is_empty() {
             return self.finish(prepared, result);
         }
@@ -55,7 +54,7 @@ impl Pipeline {
                 }
             }
         }
-        for observer in self.chains().observers(scope_chain(prepared)) {
+        for observer in prepared.chains.observers(prepared.view.as_deref()) {
             if catch_unwind(AssertUnwindSafe(|| observer.observe(call, &result))).is_err() {
                 tracing::warn!(tool = %call.tool, call = %call.id, "a result observer panicked");
             }
@@ -64,8 +63,29 @@ impl Pipeline {
     }
 }
 
-fn scope_chain(prepared: &Prepared) -> &[ScopeId] {
-    prepared.view.as_ref().map_or(&[], |view| view.chain())
+impl Prepared {
+    /// The denial that `result` is. It needs no reviewer to stand, for there is no body to vouch for.
+    pub(crate) fn denial(&self, result: &CallResult) -> Option<CallFailure> {
+        if self.body.has_started() { None } else { result.as_ref().err().cloned() }
+    }
+
+    /// What a cancelled call comes to when post-execute is not waited for any more: a denial stands, and for what a
+    /// body made nobody vouches (P-13).
+    pub(crate) fn unreviewed(&self, denial: Option<CallFailure>) -> CallFailure {
+        let tool = &self.call.tool;
+        if !self.body.has_started() {
+            return denial.unwrap_or_else(|| aborted_before_dispatch(tool));
+        }
+        let message = format!(
+            "`{tool}` was cancelled after it had started, and its result was not reviewed in time; effects may have \
+             happened"
+        );
+        CallFailure::new(ErrorCode::Aborted, message)
+    }
+
+    pub(super) fn has_reviewers(&self) -> bool {
+        !self.chains.post(self.view.as_deref()).is_empty()
+    }
 }
 
 fn apply(prepared: &Prepared, result: CallResult, decision: PostDecision) -> CallResult {
@@ -84,10 +104,12 @@ fn apply(prepared: &Prepared, result: CallResult, decision: PostDecision) -> Cal
                 json::dismantle(value);
                 return Ok(success);
             };
-            let mut replaced = normalize(tool.definition(), &prepared.call, value)?;
-            replaced.deferred = success.deferred;
-            replaced.concludes_turn = success.concludes_turn;
-            Ok(replaced)
+            let replaced = normalize(tool.definition(), &prepared.call, value, Maker::Interceptor);
+            let mut replaced = defer(replaced, success.deferred);
+            if let Ok(replaced) = &mut replaced {
+                replaced.concludes_turn = success.concludes_turn;
+            }
+            replaced
         }
         (PostDecision::AcceptValue(value), Err(failure)) => {
             json::dismantle(value);
@@ -95,11 +117,23 @@ fn apply(prepared: &Prepared, result: CallResult, decision: PostDecision) -> Cal
             Err(failure)
         }
         (PostDecision::Block { feedback, deferred }, result) => {
-            // A failure keeps its code: a denial that is reworded is still a denial.
-            let code = result.err().map_or(ErrorCode::Denied, |failure| failure.code);
+            // A failure keeps its code: a denial that is reworded is still a denial. A success is no denial: it ran.
+            let code = result.err().map_or(ErrorCode::ResultBlocked, |failure| failure.code);
             let mut failure = CallFailure::new(code, feedback);
             failure.deferred = deferred;
             Err(failure)
         }
+        (PostDecision::Deferring { decision, deferred }, result) => {
+            defer(apply(prepared, result, *decision), deferred)
+        }
     }
+}
+
+/// Adds messages to what a call defers already.
+pub(super) fn defer(mut result: CallResult, more: Vec<DeferredContext>) -> CallResult {
+    match &mut result {
+        Ok(success) => success.deferred.extend(more),
+        Err(failure) => failure.deferred.extend(more),
+    }
+    result
 }

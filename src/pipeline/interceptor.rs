@@ -56,13 +56,30 @@ pub enum PostDecision {
     /// The value is replaced; it is validated and rendered again. Ignored on a failure, which can never become a
     /// success (P-5).
     AcceptValue(Value),
-    /// The result becomes an error; what the tool itself deferred is dropped.
+    /// The result becomes an error, `RESULT_BLOCKED` if it was a success; what the tool itself deferred is dropped.
     Block {
         /// Corrective text for the model.
         feedback: String,
         /// What the blocker itself defers.
         deferred: Vec<DeferredContext>,
     },
+    /// Another decision, and messages that are delivered with the final result after those of the tool or the blocker.
+    Deferring {
+        /// The decision.
+        decision: Box<PostDecision>,
+        /// The messages.
+        deferred: Vec<DeferredContext>,
+    },
+}
+
+impl PostDecision {
+    /// The same decision with further messages for the end of the outermost call, whether the call succeeds, fails or
+    /// was denied. So an interceptor that only observes can add its word to what `next.review()` decides.
+    #[must_use]
+    pub fn and_defer(self, deferred: impl IntoIterator<Item = DeferredContext>) -> Self {
+        let deferred: Vec<_> = deferred.into_iter().collect();
+        if deferred.is_empty() { self } else { Self::Deferring { decision: Box::new(self), deferred } }
+    }
 }
 
 /// Reviews a normalised result, or delegates (P-8).

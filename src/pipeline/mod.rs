@@ -7,7 +7,9 @@
 //! `timeout(retry(body))`; a retry around a timeout gives each attempt its own: `retry(timeout(body))`.
 //! Interceptors run in the order in which they were added, the first one outermost.
 
+mod admission;
 mod approval;
+mod arrival;
 mod call;
 mod chain;
 mod classify;
@@ -25,15 +27,15 @@ mod tests;
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::task::{Poll, ready};
 use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::ledger::bound_value;
 use crate::limits::CallLimits;
-use crate::outcome::CallResult;
+use crate::outcome::{CallFailure, CallResult};
 use crate::registry::Registry;
 
 pub use approval::{ApprovalAnswer, ApprovalQuestion, ApprovalService};
@@ -44,9 +46,10 @@ pub use interceptor::{
     AroundDispatch, BoxFuture, Decision, PostDecision, PostExecute, PreExecute, ResultObserver,
 };
 
+pub(crate) use arrival::{Arrival, Stage};
 pub(crate) use classify::Class;
-pub(crate) use drain::{Deadline, Patience, undrained};
-pub(crate) use pool::{AtRest, Hosting, Pool, lost};
+pub(crate) use drain::{Patience, Waits};
+pub(crate) use pool::{AtRest, Hosting, Left, Pool, lost};
 pub(crate) use prepare::{aborted_before_dispatch, arguments_too_deep};
 
 use chain::Chains;
@@ -82,13 +85,16 @@ impl Pipeline {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Sets how long [`Pipeline::execute`] waits for a body that was told to stop, by the caller or by a timeout;
-    /// without it, for ever (P-14).
+    /// Sets how long [`Pipeline::execute`] waits for a body that was told to stop, by the caller or by a timeout, and
+    /// for the interceptors before and after the body of a cancelled call; without it, for ever (P-14).
     ///
     /// It does not limit a body that nobody told to stop. Schedulers that use the parts have deadlines of their own.
     pub fn set_drain(&self, clock: Arc<dyn Clock>, limit: Duration) {
         let patience = Patience { clock, limit: Some(limit) };
-        *self.shared.patience.write().unwrap_or_else(PoisonError::into_inner) = Some(patience);
+        let mut current = self.shared.patience.write().unwrap_or_else(PoisonError::into_inner);
+        let former = current.replace(patience);
+        drop(current);
+        drop(former);
     }
 
     /// The registry that calls are resolved in.
@@ -104,44 +110,62 @@ impl Pipeline {
 
     /// The same for a caller who had to make the arguments safe, and knows whether they were too deep (T-8).
     pub(crate) async fn execute_bounded(&self, request: CallRequest, too_deep: bool) -> CallResult {
-        let mut prepared = self.prepare_bounded(request, too_deep).await;
-        match prepared.take_route() {
-            Route::Dispatch => {
-                let prepared = Arc::new(prepared);
-                match self.dispatch_patiently(&prepared).await {
-                    Some(result) => self.finalize(&prepared, result).await,
-                    None => self.finish(&prepared, Err(undrained(&prepared.call.tool))),
-                }
-            }
-            Route::PostResult(result) => self.finalize(&prepared, result).await,
-            Route::Final(result) => self.finish(&prepared, result),
+        let patience = self.shared.patience.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let patience = patience.as_ref();
+        let mut prepared = self.begin_bounded(request, too_deep);
+        let cancel = prepared.call.cancel.clone();
+        if patiently(patience, &cancel, self.decide(&mut prepared)).await.is_none() {
+            let failure = aborted_before_dispatch(&prepared.call.tool);
+            return self.finish(&prepared, Err(failure));
+        }
+        let route = prepared.take_route();
+        let prepared = Arc::new(prepared);
+        let result = match route {
+            Route::Dispatch => match self.dispatch_patiently(patience, &prepared).await {
+                Ok(result) => result,
+                Err(left) => return self.finish(&prepared, Err(left)),
+            },
+            Route::PostResult(result) => result,
+            Route::Final(result) => return self.finish(&prepared, result),
+        };
+        let denial = prepared.denial(&result);
+        match patiently(patience, &cancel, self.finalize(&prepared, result)).await {
+            Some(result) => result,
+            None => self.finish(&prepared, Err(prepared.unreviewed(denial))),
         }
     }
 
-    /// Dispatches, and waits for the body as long as the host will have it. Nothing: it still runs (P-14).
-    async fn dispatch_patiently(&self, prepared: &Arc<Prepared>) -> Option<CallResult> {
-        let patience = self.shared.patience.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let Some(patience) = patience else { return Some(self.dispatch(prepared).await) };
+    /// Dispatches, and waits for the body as long as the host will have it. An error is what a call comes to that is
+    /// not waited for any more: its body still runs, or never starts (P-14).
+    async fn dispatch_patiently(
+        &self,
+        patience: Option<&Patience>,
+        prepared: &Arc<Prepared>,
+    ) -> Result<CallResult, CallFailure> {
+        let Some(patience) = patience else { return Ok(self.dispatch(prepared).await) };
         let mut pool = Pool::new(Hosting::Inline, patience.clone());
         pool.launch(self, 0, Arc::clone(prepared)).await;
-        let mut told = pin!(prepared.call.cancel.cancelled());
-        let mut deadline = None;
-        let at_rest = poll_fn(|context| {
-            if let Poll::Ready(at_rest) = pool.poll_next(context) {
-                return Poll::Ready(Some(at_rest));
-            }
-            ready!(told.as_mut().poll(context));
-            deadline.get_or_insert_with(|| patience.begin()).poll(context).map(|()| None)
-        });
-        if let Some(at_rest) = at_rest.await {
-            return Some(at_rest.result.unwrap_or_else(|| Err(lost())));
+        let resting = poll_fn(|context| pool.poll_next(context));
+        if let Some(at_rest) = patience.within(&prepared.call.cancel, resting).await {
+            return Ok(at_rest.result.unwrap_or_else(|| Err(lost())));
         }
-        pool.leave(self);
-        None
+        Err(pool.leave(self).pop().map_or_else(lost, |left| left.failure))
     }
 
     fn chains(&self) -> Arc<Chains> {
         Arc::clone(&self.shared.chains.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Awaits a part of a call, for ever unless there is a limit to it.
+async fn patiently<F: Future>(
+    patience: Option<&Patience>,
+    cancel: &CancellationToken,
+    part: F,
+) -> Option<F::Output> {
+    match patience {
+        None => Some(part.await),
+        Some(patience) => patience.within(cancel, part).await,
     }
 }
 

@@ -16,18 +16,29 @@ use crate::pipeline::Call;
 use crate::tool::ToolDefinition;
 
 /// A value nested deeper than this cannot be handed to a validator or a program.
-pub(super) const MAX_OUTPUT_DEPTH: usize = 128;
+const MAX_OUTPUT_DEPTH: usize = 128;
+
+/// Who made a value, and is at fault when it breaks the contract.
+#[derive(Clone, Copy)]
+pub(super) enum Maker {
+    Tool,
+    Interceptor,
+}
 
 /// Validates, freezes and renders a value.
-pub(super) fn normalize(definition: &ToolDefinition, call: &Call, value: Value) -> CallResult {
-    if json::depth_exceeds(&value, MAX_OUTPUT_DEPTH) {
+pub(super) fn normalize(definition: &ToolDefinition, call: &Call, value: Value, maker: Maker) -> CallResult {
+    if too_deep(&value) {
         json::dismantle(value);
-        return Err(too_deep(call));
+        return Err(maker.too_deep(call));
     }
     let output = definition.output();
     output.schema.validate(&value).map_err(|problems| {
         let details = serde_json::to_value(&problems).unwrap_or_default();
-        invalid(call, &format!("its value breaks its own output schema: {problems}")).with_details(details)
+        let owner = match maker {
+            Maker::Tool => "its own",
+            Maker::Interceptor => "the tool's",
+        };
+        maker.blame(call, &format!("breaks {owner} output schema: {problems}")).with_details(details)
     })?;
     let value = Arc::new(value);
     let mut content = catch_unwind(AssertUnwindSafe(|| (output.render)(&call.args, &value)))
@@ -53,15 +64,38 @@ pub(super) fn bound(result: &mut CallResult) {
             bound_content(&mut success.content);
             success.meta.as_mut().map(bound_value);
         }
-        Err(failure) => {
-            bound_content(&mut failure.content);
-            failure.details.as_mut().map(bound_value);
-        }
+        Err(failure) => bound_failure(failure),
     }
 }
 
-pub(super) fn too_deep(call: &Call) -> CallFailure {
-    invalid(call, &format!("its value is nested more than {MAX_OUTPUT_DEPTH} levels deep"))
+pub(super) fn bound_failure(failure: &mut CallFailure) {
+    bound_content(&mut failure.content);
+    failure.details.as_mut().map(bound_value);
+}
+
+/// Whether a value can be neither copied nor dropped before it was looked at.
+pub(super) fn too_deep(value: &Value) -> bool {
+    json::depth_exceeds(value, MAX_OUTPUT_DEPTH)
+}
+
+impl Maker {
+    pub(super) fn too_deep(self, call: &Call) -> CallFailure {
+        self.blame(call, &format!("is nested more than {MAX_OUTPUT_DEPTH} levels deep"))
+    }
+
+    fn blame(self, call: &Call, what: &str) -> CallFailure {
+        match self {
+            Self::Tool => invalid(call, &format!("its value {what}")),
+            Self::Interceptor => {
+                let message = format!(
+                    "an interceptor replaced the result of `{}`, and the new value {what}. This is a bug of the \
+                     interceptor, not of the tool; effects of the call stand",
+                    call.tool
+                );
+                CallFailure::new(ErrorCode::InvalidToolOutput, message)
+            }
+        }
+    }
 }
 
 fn invalid(call: &Call, what: &str) -> CallFailure {

@@ -2,7 +2,8 @@
 //!
 //! Owns launched dispatches until the scheduler has taken their results. The first poll of a body happens at its
 //! launch, on the scheduler's own thread, so that a body that is done at once costs no hand-over, and so that no body
-//! waits for the next call to be prepared. It never decides what is launched or when. It calls the pipeline.
+//! waits for the next call to be prepared. It never decides what is launched or when. It calls the pipeline, and waits
+//! for a place in the ledger.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
@@ -16,8 +17,10 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
+use crate::ledger::{Ledger, Slot};
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
-use crate::pipeline::{Deadline, Patience, Pipeline, Prepared};
+use crate::pipeline::drain::Deadline;
+use crate::pipeline::{Patience, Pipeline, Prepared};
 
 /// A call whose body has come to rest.
 pub(crate) struct AtRest {
@@ -103,7 +106,7 @@ impl Pool {
     }
 
     /// Awaits an ordered step while bodies go on.
-    pub(crate) async fn beside<F: Future>(&mut self, step: F) -> F::Output {
+    async fn beside<F: Future>(&mut self, step: F) -> F::Output {
         let mut step = pin!(step);
         poll_fn(|context| {
             let output = step.as_mut().poll(context);
@@ -132,11 +135,24 @@ impl Pool {
         .await
     }
 
-    /// Waits no longer for what runs, and tells which calls that were, in order. Their bodies go on by themselves and
-    /// are listed until they end (P-14).
+    /// A place in a ledger's backlog, while bodies go on.
+    pub(crate) async fn reserve(&mut self, ledger: &Ledger) -> Slot {
+        match ledger.try_reserve() {
+            Some(slot) => slot,
+            None => self.beside(ledger.reserve()).await,
+        }
+    }
+
+    /// Takes out what is at rest.
+    pub(crate) fn take_at_rest(&mut self) -> VecDeque<AtRest> {
+        std::mem::take(&mut self.at_rest)
+    }
+
+    /// Waits no longer for what runs, and tells which calls that were, in order, and what they come to. Bodies that
+    /// have started go on by themselves and are listed until they end (P-14).
     ///
     /// Without a runtime there is nothing that could keep an inline body going, and it is dropped.
-    pub(crate) fn leave(&mut self, pipeline: &Pipeline) -> Vec<(u64, Arc<Prepared>)> {
+    pub(crate) fn leave(&mut self, pipeline: &Pipeline) -> Vec<Left> {
         let mut left = Vec::with_capacity(self.running.len());
         for running in std::mem::take(&mut self.running) {
             let Running { n, prepared: Some(prepared), body, .. } = running else { continue };
@@ -144,11 +160,16 @@ impl Pool {
             left.push((n, prepared));
         }
         left.sort_unstable_by_key(|(n, _)| *n);
-        for (_, prepared) in &left {
-            pipeline.list_undrained(prepared);
-        }
-        left
+        let give_up = |(n, prepared)| Left { n, failure: pipeline.give_up(&prepared), prepared };
+        left.into_iter().map(give_up).collect()
     }
+}
+
+/// A call that is not waited for any more.
+pub(crate) struct Left {
+    pub(crate) n: u64,
+    pub(crate) prepared: Arc<Prepared>,
+    pub(crate) failure: CallFailure,
 }
 
 /// What is known of a call whose dispatch vanished.
@@ -215,7 +236,7 @@ impl Running {
             return Poll::Pending;
         };
         let failure = ready!(waiting.poll(prepared, context));
-        waiting.pipeline.list_undrained(prepared);
+        let failure = waiting.pipeline.give_up_overdue(prepared, failure);
         let nothing = Body::Inline(Box::pin(std::future::pending()));
         std::mem::replace(&mut self.body, nothing).leave();
         Poll::Ready(Some(Err(failure)))

@@ -11,10 +11,11 @@ use crate::ids::{ToolName, nearest, tool_reference};
 use crate::json;
 use crate::ledger::{MAX_VALUE_DEPTH, bound_value};
 use crate::outcome::{CallFailure, ErrorCode};
+use crate::pipeline::admission::Admission;
 use crate::pipeline::chain::PreNext;
 use crate::pipeline::drain::Overdue;
 use crate::pipeline::{
-    ApprovalAnswer, ApprovalQuestion, Call, CallRequest, Decision, Pipeline, Prepared, Route,
+    ApprovalAnswer, ApprovalQuestion, Call, CallRequest, Decision, Pipeline, PreExecute, Prepared, Route,
 };
 use crate::registry::{RUN_CODE, RegisteredTool, RegistryView, Resolution};
 use crate::tool::ToolContext;
@@ -26,11 +27,24 @@ impl Pipeline {
     /// in their place (T-8).
     pub async fn prepare(&self, mut request: CallRequest) -> Prepared {
         let too_deep = bound_value(&mut request.args);
-        self.prepare_bounded(request, too_deep).await
+        let mut prepared = self.begin_bounded(request, too_deep);
+        self.decide(&mut prepared).await;
+        prepared
     }
 
-    /// The same for a caller who had to make the arguments safe, and knows whether they were too deep.
-    pub(crate) async fn prepare_bounded(&self, mut request: CallRequest, too_deep: bool) -> Prepared {
+    /// [`Pipeline::begin`] for a caller who had to make the arguments safe, and knows whether they were too deep.
+    pub(super) fn begin_bounded(&self, request: CallRequest, too_deep: bool) -> Prepared {
+        let mut prepared = self.begin(request);
+        if too_deep && matches!(prepared.route, Route::Dispatch) {
+            let limit = self.shared.limits.depth.min(MAX_VALUE_DEPTH);
+            prepared.route = settled(arguments_too_deep(&prepared.call.tool, limit));
+        }
+        prepared
+    }
+
+    /// The part of `prepare` that asks nobody: what the call is and what it resolves to. It has no right to run yet,
+    /// and can be finished with any failure (P-9, P-10). The arguments are safe to copy and drop.
+    pub(crate) fn begin(&self, mut request: CallRequest) -> Prepared {
         // An integer is one however it is spelled; bodies read integers by `serde`, which asks for digits alone.
         json::spell_whole_numbers(&mut request.args);
         let mut context =
@@ -50,69 +64,101 @@ impl Pipeline {
             event: request.event,
         });
         let mut prepared = Prepared {
-            call: Arc::clone(&call),
+            call,
+            chains: self.chains(),
             view: None,
             tool: None,
             context,
             route: Route::Dispatch,
+            body: Admission::closed(),
             overdue: Overdue::default(),
         };
-        prepared.route = match self.admit(&call, &mut prepared, too_deep).await {
-            Ok(()) => Route::Dispatch,
-            Err(route) => route,
-        };
+        if let Err(failure) = self.resolve(&mut prepared) {
+            prepared.route = settled(failure);
+        }
         prepared
     }
 
-    async fn admit(&self, call: &Call, prepared: &mut Prepared, too_deep: bool) -> Result<(), Route> {
-        if call.cancel.is_cancelled() {
-            return Err(settled(aborted_before_dispatch(&call.tool)));
+    /// The part of `prepare` that asks others.
+    pub(crate) async fn decide(&self, prepared: &mut Prepared) {
+        match self.admit(prepared).await {
+            Ok(()) => prepared.body.admit(),
+            Err(route) => prepared.route = route,
         }
+    }
+
+    /// Looks the tool up, as the registry is now. A tool that was found before stays for what is left to do.
+    fn resolve(&self, prepared: &mut Prepared) -> Result<(), CallFailure> {
+        let call = &*prepared.call;
         let view = self
             .registry()
             .view(call.scope.as_ref())
-            .map_err(|error| settled(CallFailure::new(ErrorCode::UnknownTool, error.to_string())))?;
+            .map_err(|error| CallFailure::new(ErrorCode::UnknownTool, error.to_string()))?;
         let view = &*prepared.view.insert(view);
-        let tool = match view.resolve_execution(call.tool.as_str(), call.parent.is_some()) {
-            Resolution::Tool(tool) => &*prepared.tool.insert(tool),
-            Resolution::Collapsed(tool) => return Err(settled(collapsed(&tool))),
-            Resolution::Hidden => return Err(settled(unknown(call, view, true))),
-            Resolution::Unknown => {
-                let hidden = self.registry().exists_anywhere(&call.tool);
-                return Err(settled(unknown(call, view, hidden)));
+        match view.resolve_execution(call.tool.as_str(), call.parent.is_some()) {
+            Resolution::Tool(tool) => {
+                prepared.tool = Some(tool);
+                Ok(())
             }
-        };
-        if too_deep {
-            let limit = self.shared.limits.depth.min(MAX_VALUE_DEPTH);
-            return Err(settled(arguments_too_deep(&call.tool, limit)));
+            Resolution::Collapsed(tool) => Err(collapsed(prepared.tool.insert(tool))),
+            Resolution::Hidden => Err(unknown(call, view, true)),
+            Resolution::Unknown => Err(unknown(call, view, self.registry().exists_anywhere(&call.tool))),
         }
-        self.check_args(call, tool).map_err(settled)?;
-        let decision = self.decide(call, view).await?;
-        if let Decision::Ask { reason } = &decision {
-            self.ask(call, reason.as_deref()).await.map_err(denied)?;
-        } else if let Decision::Deny { reason } = decision {
-            let message = format!("`{}` was denied: {reason}", call.tool);
-            return Err(denied(CallFailure::new(ErrorCode::Denied, message)));
+    }
+
+    async fn admit(&self, prepared: &mut Prepared) -> Result<(), Route> {
+        let call = Arc::clone(&prepared.call);
+        let aborted = || settled(aborted_before_dispatch(&call.tool));
+        if call.cancel.is_cancelled() {
+            return Err(aborted());
         }
-        for guard in view.guards() {
+        if !matches!(prepared.route, Route::Dispatch) {
+            return Err(prepared.take_route());
+        }
+        self.check_args(prepared).map_err(settled)?;
+        let chain = prepared.chains.pre(prepared.view.as_deref());
+        if !chain.is_empty() {
+            match consult(&call, &chain).await? {
+                Decision::Allow => {}
+                Decision::Ask { reason } => self.ask(&call, reason.as_deref()).await.map_err(denied)?,
+                Decision::Deny { reason } => return Err(vetoed(&call.tool, &reason)),
+            }
+            self.resolve_again(prepared).map_err(settled)?;
+        }
+        let guards = prepared.view.as_ref().map_or(&[][..], |view| view.guards());
+        for guard in guards {
             let veto = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guard.veto(&call.info())));
             match veto {
                 Ok(None) => {}
-                Ok(Some(reason)) => {
-                    let message = format!("`{}` was denied: {reason}", call.tool);
-                    return Err(denied(CallFailure::new(ErrorCode::Denied, message)));
-                }
+                Ok(Some(reason)) => return Err(vetoed(&call.tool, &reason)),
                 // A guard that cannot answer must not let a call through.
                 Err(_) => return Err(denied(panicked(&call.tool, "a guard"))),
             }
         }
         if call.cancel.is_cancelled() {
-            return Err(settled(aborted_before_dispatch(&call.tool)));
+            return Err(aborted());
         }
         Ok(())
     }
 
-    fn check_args(&self, call: &Call, tool: &RegisteredTool) -> Result<(), CallFailure> {
+    /// Deciding may take as long as a person thinks. What was restricted, guarded, replaced or taken back meanwhile
+    /// holds for this call, too (P-4, R-9).
+    fn resolve_again(&self, prepared: &mut Prepared) -> Result<(), CallFailure> {
+        let before = prepared.tool.as_ref().map(|tool| tool.id());
+        if self.generation(prepared.call.scope.as_ref())
+            == prepared.view.as_ref().map(|view| view.generation())
+        {
+            return Ok(());
+        }
+        self.resolve(prepared)?;
+        if prepared.tool.as_ref().map(|tool| tool.id()) != before {
+            self.check_args(prepared)?;
+        }
+        Ok(())
+    }
+
+    fn check_args(&self, prepared: &Prepared) -> Result<(), CallFailure> {
+        let (call, Some(tool)) = (&*prepared.call, &prepared.tool) else { return Ok(()) };
         let limits = &self.shared.limits;
         let size = json::estimated_size(&call.args);
         if size > limits.argument_bytes {
@@ -130,15 +176,6 @@ impl Pipeline {
             let details = serde_json::to_value(&problems).unwrap_or_default();
             invalid_arguments(&call.tool, &problems.to_string()).with_details(details)
         })
-    }
-
-    async fn decide(&self, call: &Call, view: &RegistryView) -> Result<Decision, Route> {
-        let chain = self.chains().pre(view.chain());
-        if chain.is_empty() {
-            return Ok(Decision::Allow);
-        }
-        let deciding = std::panic::AssertUnwindSafe(async { PreNext { call, rest: &chain }.decide().await });
-        deciding.catch_unwind().await.map_err(|_| denied(panicked(&call.tool, "an interceptor")))
     }
 
     /// Only an explicit grant grants; the four ways not to are told apart (P-2).
@@ -188,6 +225,15 @@ impl Pipeline {
         };
         Err(CallFailure::new(code, message))
     }
+}
+
+async fn consult(call: &Call, chain: &[Arc<dyn PreExecute>]) -> Result<Decision, Route> {
+    let deciding = std::panic::AssertUnwindSafe(async { PreNext { call, rest: chain }.decide().await });
+    deciding.catch_unwind().await.map_err(|_| denied(panicked(&call.tool, "an interceptor")))
+}
+
+fn vetoed(tool: &ToolName, reason: &str) -> Route {
+    denied(CallFailure::new(ErrorCode::Denied, format!("`{tool}` was denied: {reason}")))
 }
 
 fn settled(failure: CallFailure) -> Route {

@@ -1,10 +1,16 @@
 //! The pipeline's rules, one test each.
 
+mod admission;
+mod around;
 mod chains;
 mod depth;
 mod draining;
 mod nested;
+mod panics;
 mod property;
+mod review;
+mod sharing;
+mod values;
 
 use std::sync::{Arc, Mutex};
 
@@ -76,6 +82,46 @@ impl Bench {
     }
 }
 
+/// Writes its name down, then decides, or delegates.
+struct Says {
+    name: &'static str,
+    decides: Option<Decision>,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl PreExecute for Says {
+    fn decide<'a>(&'a self, call: &'a Call, next: PreNext<'a>) -> BoxFuture<'a, Decision> {
+        self.log.lock().unwrap().push(format!("{}({})", self.name, call.args));
+        match &self.decides {
+            Some(decision) => Box::pin(std::future::ready(decision.clone())),
+            None => next.decide(),
+        }
+    }
+}
+
+impl Bench {
+    fn pre(&self, scope: Option<&str>, name: &'static str, decides: Option<Decision>) {
+        let interceptor = Says { name, decides, log: Arc::clone(&self.log) };
+        self.pipeline.add_pre(scope.map(ScopeId::from), Arc::new(interceptor)).keep();
+    }
+
+    /// A guard that writes its name down, and vetoes for the reason.
+    fn guard(&self, target: &Target, name: &'static str, reason: Option<&'static str>) {
+        let log = Arc::clone(&self.log);
+        let guard = move |_: &CallInfo<'_>| {
+            log.lock().unwrap().push(name.to_owned());
+            reason.map(str::to_owned)
+        };
+        self.pipeline.registry().guard(target, Arc::new(guard)).unwrap().keep();
+    }
+
+    async fn call_in(&self, scope: Option<&str>, name: &str) -> CallResult {
+        let mut request = self.request(name, json!({}));
+        request.scope = scope.map(ScopeId::from);
+        self.pipeline.execute(request).await
+    }
+}
+
 fn failure(result: CallResult) -> (ErrorCode, String) {
     let failure: CallFailure = result.unwrap_err();
     (failure.code, failure.message)
@@ -138,168 +184,61 @@ async fn an_unknown_name_without_end_is_not_looked_up_among_all_tools() {
     );
 }
 
-/// P-16
-#[tokio::test]
-async fn an_integer_is_one_however_it_is_spelled() {
-    let bench = Bench::new(None);
-    let echo = Tool::builder("echo")
-        .parameters(json!({"type": "object", "properties": {"n": {"type": "integer"}}}))
-        .foreign_output(json!({}))
-        .handler(|args: Value, _context: ToolContext| async move { Ok(args) })
-        .unwrap();
-    bench.pipeline.registry().register(&Target::Global, echo).unwrap().keep();
-    let success = bench.call("echo", json!({"n": 3.0, "x": [-0.5, 1e3]})).await.unwrap();
-    assert_eq!(success.value.to_string(), r#"{"n":3,"x":[-0.5,1000]}"#);
-}
-
-/// P-16, T-6
-#[tokio::test]
-async fn what_fits_the_schema_and_not_the_type_is_an_argument_at_fault() {
-    #[derive(serde::Deserialize, schemars::JsonSchema)]
-    struct Args {
-        of: Vec<u64>,
-    }
-    let bench = Bench::new(None);
-    let sum = tool::<Args, u64>("sum", "Adds.")
-        .handler(|args: Args, _context| async move { Ok(args.of.iter().sum()) })
-        .unwrap();
-    bench.pipeline.registry().register(&Target::Global, sum).unwrap().keep();
-    assert_eq!(*bench.call("sum", json!({"of": [1.0, 2, 3e0]})).await.unwrap().value, json!(6));
-    let refused = bench.call("sum", json!({"of": [1, 1e21]})).await.unwrap_err();
-    let message = "expected an integer from 0 to 18446744073709551615, got 1e+21";
-    assert_eq!(refused.code, ErrorCode::ToolArgsInvalid);
-    assert_eq!(refused.message, format!("arguments of `sum`: {message} at /of/1"));
-    assert_eq!(
-        refused.details,
-        Some(json!({"listed": [{"pointer": "/of/1", "message": message}], "more": false}))
-    );
-}
-
-/// T-10
-#[tokio::test]
-async fn a_value_that_breaks_its_schema_is_never_a_success() {
-    let bench = Bench::new(None);
-    bench.tool("bad", |_| Ok(json!("text")));
-    let (code, message) = failure(bench.call("bad", json!({})).await);
-    assert_eq!(code, ErrorCode::InvalidToolOutput);
-    assert_eq!(
-        message,
-        "the tool `bad` ran, but its value breaks its own output schema: expected integer, got a string. This is a \
-         bug of the tool; its effects stand"
-    );
-}
-
-/// T-10: a value that cannot be shown, or stored, is no success either, whether it fails or panics.
-#[tokio::test]
-async fn a_value_that_cannot_be_rendered_is_never_a_success() {
-    type Shown = Result<Vec<ContentBlock>, String>;
-    type Stored = Result<Value, String>;
-    let shown = |_: &Value, _: &Value| -> Shown { Ok(vec![ContentBlock::text("3")]) };
-    let stored = |_: &Value, _: &Value| -> Stored { Ok(Value::Null) };
-    let bench = Bench::new(None);
-    let register = |builder: crate::tool::ToolBuilder| {
-        let tool =
-            builder.handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(json!(3)) });
-        bench.pipeline.registry().register(&Target::Global, tool.unwrap()).unwrap().keep();
-    };
-    let builder = |name: &str| Tool::builder(name).output(json!({"type": "integer"}));
-    register(builder("fine").render(shown).presentation_meta(stored));
-    register(builder("unshown").render(|_, _| -> Shown { Err("no words".to_owned()) }));
-    register(builder("unstored").presentation_meta(|_, _| -> Stored { Err("no room".to_owned()) }));
-    register(builder("panics").render(|_, _| -> Shown { panic!("boom") }));
-    assert!(bench.call("fine", json!({})).await.is_ok());
-    for name in ["unshown", "unstored", "panics"] {
-        let (code, message) = failure(bench.call(name, json!({})).await);
-        assert_eq!(code, ErrorCode::InvalidToolOutput, "{name}: {message}");
-    }
-}
-
-/// P-11, P-12: the parts, put together as a scheduler does, give what `execute` gives.
+/// P-11, P-12: the parts, put together as a scheduler does, give what `execute` gives, with a drain deadline and
+/// without.
 #[tokio::test]
 async fn execute_is_the_four_parts() {
-    let bench = Bench::new(None);
-    bench.tool("add", |_| Ok(json!(3)));
-    bench.tool("bad", |_| Ok(json!("text")));
-    bench.tool("vetoed", |_| Ok(json!(3)));
-    let veto = |call: &CallInfo<'_>| (call.tool.as_str() == "vetoed").then(|| "not today".to_owned());
-    bench.pipeline.registry().guard(&Target::Global, Arc::new(veto)).unwrap().keep();
-    let block = PostDecision::Block { feedback: "seen".to_owned(), deferred: Vec::new() };
-    bench.pipeline.add_post(None, Arc::new(Post(block))).keep();
-    let calls = [("add", json!({})), ("bad", json!({})), ("vetoed", json!({})), ("add", json!({"n": "x"}))];
-    let mut routes = Vec::new();
-    for (name, args) in calls {
-        let whole = bench.call(name, args.clone()).await;
-        let body = bench.log();
-        let mut prepared = bench.pipeline.prepare(bench.request(name, args)).await;
-        let route = prepared.take_route();
-        routes.push(match &route {
-            Route::Dispatch => "dispatch",
-            Route::PostResult(_) => "post",
-            Route::Final(_) => "final",
+    for drain in [false, true] {
+        let bench = Bench::new(None);
+        if drain {
+            bench.pipeline.set_drain(Arc::new(ManualClock::new()), Duration::from_secs(5));
+        }
+        bench.tool("add", |_| Ok(json!(3)));
+        bench.tool("bad", |_| Ok(json!("text")));
+        bench.tool("vetoed", |_| Ok(json!(3)));
+        bench.tool("stops", |context| {
+            context.cancel.cancel();
+            Ok(json!(3))
         });
-        let parts = match route {
-            Route::Dispatch => {
-                let result = bench.pipeline.dispatch(&prepared).await;
-                bench.pipeline.finalize(&prepared, result).await
+        let veto = |call: &CallInfo<'_>| (call.tool.as_str() == "vetoed").then(|| "not today".to_owned());
+        bench.pipeline.registry().guard(&Target::Global, Arc::new(veto)).unwrap().keep();
+        let seen = Arc::new(Seen::default());
+        bench.pipeline.add_observer(None, Arc::clone(&seen) as _).keep();
+        let block = PostDecision::Block { feedback: "seen".to_owned(), deferred: Vec::new() };
+        let mut routes = Vec::new();
+        for reviewed in [false, true] {
+            let attached = reviewed.then(|| bench.pipeline.add_post(None, Arc::new(Post(block.clone()))));
+            for (name, args) in [
+                ("add", json!({})),
+                ("bad", json!({})),
+                ("stops", json!({})),
+                ("vetoed", json!({})),
+                ("add", json!({"n": "x"})),
+                ("nothing", json!({})),
+            ] {
+                let whole = bench.call(name, args.clone()).await;
+                let traced = (bench.log(), std::mem::take(&mut *seen.0.lock().unwrap()));
+                let mut prepared = bench.pipeline.prepare(bench.request(name, args)).await;
+                let route = prepared.take_route();
+                routes.push(match &route {
+                    Route::Dispatch => "dispatch",
+                    Route::PostResult(_) => "post",
+                    Route::Final(_) => "final",
+                });
+                let parts = match route {
+                    Route::Dispatch => {
+                        let result = bench.pipeline.dispatch(&prepared).await;
+                        bench.pipeline.finalize(&prepared, result).await
+                    }
+                    Route::PostResult(result) => bench.pipeline.finalize(&prepared, result).await,
+                    Route::Final(result) => bench.pipeline.finish(&prepared, result),
+                };
+                assert_eq!(parts, whole, "{name}");
+                assert_eq!((bench.log(), std::mem::take(&mut *seen.0.lock().unwrap())), traced, "{name}");
             }
-            Route::PostResult(result) => bench.pipeline.finalize(&prepared, result).await,
-            Route::Final(result) => bench.pipeline.finish(&prepared, result),
-        };
-        assert_eq!((format!("{parts:?}"), bench.log()), (format!("{whole:?}"), body), "{name}");
-    }
-    assert_eq!(routes, ["dispatch", "dispatch", "post", "final"]);
-}
-
-/// P-15
-#[tokio::test]
-async fn a_panic_in_a_body_is_contained() {
-    let bench = Bench::new(None);
-    bench.tool("boom", |_| panic!("boom"));
-    bench.tool("add", |_| Ok(json!(3)));
-    let (code, message) = failure(bench.call("boom", json!({})).await);
-    assert!(code == ErrorCode::ToolPanicked && message.contains("`boom`"), "{code}: {message}");
-    assert!(bench.call("add", json!({})).await.is_ok());
-}
-
-/// P-15: the same for what stands around a body.
-#[tokio::test]
-async fn a_panic_around_a_body_is_contained() {
-    struct Boom;
-    impl PreExecute for Boom {
-        fn decide<'a>(&'a self, _call: &'a Call, _next: PreNext<'a>) -> BoxFuture<'a, Decision> {
-            panic!("boom")
+            drop(attached);
         }
-    }
-    impl AroundDispatch for Boom {
-        fn around<'a>(&'a self, _call: &'a Call, _next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
-            Box::pin(async { panic!("boom") })
-        }
-    }
-    impl PostExecute for Boom {
-        fn review<'a>(
-            &'a self,
-            _call: &'a Call,
-            _result: &'a CallResult,
-            _next: PostNext<'a>,
-        ) -> BoxFuture<'a, PostDecision> {
-            Box::pin(async { panic!("boom") })
-        }
-    }
-    let bench = Bench::new(None);
-    bench.tool("add", |_| Ok(json!(3)));
-    let guard = |_: &CallInfo<'_>| -> Option<String> { panic!("boom") };
-    let faults: [&dyn Fn() -> Box<dyn std::any::Any>; 4] = [
-        &|| Box::new(bench.pipeline.add_pre(None, Arc::new(Boom))),
-        &|| Box::new(bench.pipeline.add_around(None, Arc::new(Boom))),
-        &|| Box::new(bench.pipeline.add_post(None, Arc::new(Boom))),
-        &|| Box::new(bench.pipeline.registry().guard(&Target::Global, Arc::new(guard)).unwrap()),
-    ];
-    for (index, fault) in faults.iter().enumerate() {
-        let fault = fault();
-        let (code, message) = failure(bench.call("add", json!({})).await);
-        assert!(code == ErrorCode::ToolPanicked && message.contains("`add`"), "{index}: {code}: {message}");
-        drop(fault);
-        assert!(bench.call("add", json!({})).await.is_ok(), "{index}");
+        assert_eq!(routes, ["dispatch", "dispatch", "dispatch", "post", "final", "final"].repeat(2));
     }
 }
 
@@ -324,25 +263,6 @@ impl PostExecute for Post {
     }
 }
 
-/// P-4, P-5
-#[tokio::test]
-async fn a_denial_never_reaches_the_body_and_never_becomes_a_success() {
-    let bench = Bench::new(None);
-    bench.tool("add", |_| Ok(json!(3)));
-    let veto = |_: &CallInfo<'_>| Some("not today".to_owned());
-    bench.pipeline.registry().guard(&Target::Global, Arc::new(veto)).unwrap().keep();
-    let post = bench.pipeline.add_post(None, Arc::new(Post(PostDecision::AcceptValue(json!(1)))));
-    assert_eq!(
-        failure(bench.call("add", json!({})).await),
-        (ErrorCode::Denied, "`add` was denied: not today".to_owned())
-    );
-    drop(post);
-    let block = PostDecision::Block { feedback: "try tomorrow".to_owned(), deferred: Vec::new() };
-    bench.pipeline.add_post(None, Arc::new(Post(block))).keep();
-    assert_eq!(failure(bench.call("add", json!({})).await), (ErrorCode::Denied, "try tomorrow".to_owned()));
-    assert_eq!(bench.log(), "");
-}
-
 /// P-3
 #[tokio::test]
 async fn an_interceptor_of_a_scope_sees_only_that_scope() {
@@ -362,35 +282,6 @@ impl ApprovalService for Answer {
     fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
         Box::pin(std::future::ready(self.0.clone()))
     }
-}
-
-/// P-2
-#[tokio::test]
-async fn the_four_ways_not_to_grant_are_told_apart() {
-    let answers: [Option<ApprovalAnswer>; 5] = [
-        None,
-        Some(ApprovalAnswer::Rejected { note: Some("too risky".to_owned()) }),
-        Some(ApprovalAnswer::Cancelled),
-        Some(ApprovalAnswer::Unavailable { reason: "offline".to_owned() }),
-        Some(ApprovalAnswer::AllowedOnce),
-    ];
-    let mut seen = Vec::new();
-    for answer in answers {
-        let bench = Bench::new(answer.map(|answer| Arc::new(Answer(answer)) as Arc<dyn ApprovalService>));
-        bench.tool("add", |_| Ok(json!(3)));
-        bench.pipeline.add_pre(None, Arc::new(Pre(Decision::Ask { reason: None }))).keep();
-        seen.push(match bench.call("add", json!({})).await {
-            Ok(_) => "granted".to_owned(),
-            Err(failure) => failure.to_string(),
-        });
-    }
-    insta::assert_snapshot!(seen.join("\n"), @r"
-    DENIED: `add` needs approval, and this deployment has nobody to ask
-    APPROVAL_REJECTED: approval for `add` was rejected: too risky
-    APPROVAL_CANCELLED: the question for approval of `add` was withdrawn before it was answered
-    APPROVAL_UNAVAILABLE: approval for `add` could not be asked for: offline
-    granted
-    ");
 }
 
 /// P-13
@@ -420,160 +311,4 @@ impl ResultObserver for Seen {
     fn observe(&self, _call: &Call, result: &CallResult) {
         self.0.lock().unwrap().push(result.as_ref().err().map(|failure| failure.code));
     }
-}
-
-/// P-10: what observers get is what the caller gets, and one that fails changes nothing.
-#[tokio::test]
-async fn observers_see_the_final_result_and_cannot_change_it() {
-    struct Rewords;
-    impl PostExecute for Rewords {
-        fn review<'a>(
-            &'a self,
-            _call: &'a Call,
-            _result: &'a CallResult,
-            _next: PostNext<'a>,
-        ) -> BoxFuture<'a, PostDecision> {
-            Box::pin(async { PostDecision::AcceptContent(vec![ContentBlock::text("reworded")]) })
-        }
-    }
-    struct Keeps(Mutex<Vec<CallResult>>);
-    impl ResultObserver for Keeps {
-        fn observe(&self, _call: &Call, result: &CallResult) {
-            self.0.lock().unwrap().push(result.clone());
-            panic!("observed");
-        }
-    }
-    let bench = Bench::new(None);
-    bench.tool("add", |_| Ok(json!(3)));
-    bench.pipeline.add_post(None, Arc::new(Rewords)).keep();
-    let observers = [0, 1].map(|_| Arc::new(Keeps(Mutex::default())));
-    for observer in &observers {
-        bench.pipeline.add_observer(None, Arc::clone(observer) as _).keep();
-    }
-    let results = [bench.call("add", json!({})).await, bench.call("nothing", json!({})).await];
-    assert_eq!(results[0].as_ref().unwrap().content, [ContentBlock::text("reworded")]);
-    for observer in &observers {
-        // A call that resolves to nothing belongs to no scope, and global observers see it all the same.
-        assert_eq!(*observer.0.lock().unwrap(), results);
-    }
-}
-
-/// P-2, P-15: a service that panics before it has made its future grants nothing.
-#[tokio::test]
-async fn an_approval_service_that_panics_grants_nothing() {
-    struct Panics;
-    impl ApprovalService for Panics {
-        fn ask<'a>(&'a self, _question: ApprovalQuestion<'a>) -> BoxFuture<'a, ApprovalAnswer> {
-            panic!("no future")
-        }
-    }
-    let bench = Bench::new(Some(Arc::new(Panics)));
-    bench.tool("add", |_| Ok(json!(3)));
-    bench.pipeline.add_pre(None, Arc::new(Pre(Decision::Ask { reason: None }))).keep();
-    assert_eq!(
-        failure(bench.call("add", json!({})).await),
-        (
-            ErrorCode::ApprovalUnavailable,
-            "approval for `add` could not be asked for: the approval service panicked".to_owned()
-        )
-    );
-    assert_eq!(bench.log(), "");
-}
-
-struct OwnSignal;
-
-impl AroundDispatch for OwnSignal {
-    fn around<'a>(&'a self, _call: &'a Call, next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
-        Box::pin(async move {
-            let unrelated = CancellationToken::new();
-            next.run_with_signal(&unrelated).await
-        })
-    }
-}
-
-/// P-6
-#[tokio::test]
-async fn a_wrapper_cannot_take_the_callers_power_to_cancel() {
-    let bench = Bench::new(None);
-    bench.pipeline.add_around(None, Arc::new(OwnSignal)).keep();
-    bench.waiting();
-    let request = bench.request("wait", json!({}));
-    let cancel = request.cancel.clone();
-    let (result, ()) = tokio::join!(bench.pipeline.execute(request), async { cancel.cancel() });
-    assert_eq!(failure(result).0, ErrorCode::Aborted);
-}
-
-/// CM-3, CM-4
-#[tokio::test]
-async fn a_collapsed_call_is_refused_before_any_policy() {
-    let bench = Bench::new(None);
-    bench.tool("add", |_| Ok(json!(3)));
-    bench.pipeline.registry().present_as(&ScopeId::from("agent"), PresentationMode::Code).unwrap().keep();
-    let deny = Pre(Decision::Deny { reason: "seen by policy".to_owned() });
-    let policy = bench.pipeline.add_pre(None, Arc::new(deny));
-    assert_eq!(
-        failure(bench.call("add", json!({})).await),
-        (
-            ErrorCode::Collapsed,
-            "`add` can be called from a program only: inside run_code, `await tools.add({...})`".to_owned()
-        )
-    );
-    drop(policy);
-    let cancelled = bench.request("add", json!({}));
-    cancelled.cancel.cancel();
-    let (code, _) = failure(bench.pipeline.execute(cancelled).await);
-    assert_eq!(code, ErrorCode::AbortedBeforeDispatch, "cancelled comes first");
-    let mut nested = bench.request("add", json!({}));
-    nested.parent = Some(ParentToken::new(CallId::from("r"), CallId::from("r")));
-    assert!(bench.pipeline.execute(nested).await.is_ok());
-}
-
-/// T-14
-#[tokio::test]
-async fn a_body_knows_where_it_stands() {
-    struct Heard(Mutex<Vec<String>>);
-    impl crate::tool::ProgressSink for Heard {
-        fn report(&self, call: &CallId, progress: crate::tool::Progress) {
-            self.0.lock().unwrap().push(format!("{call}: {} of {:?}", progress.done, progress.total));
-        }
-    }
-    let bench = Bench::new(None);
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let tells = Arc::clone(&told);
-    bench.tool("look", move |context| {
-        let (scope, nested) = (context.scope.as_ref().map(ScopeId::as_str), context.parent.is_some());
-        let names = (context.call.as_str(), context.session.as_str(), scope);
-        tells.lock().unwrap().push(format!("{names:?} nested {nested} in {:?}", context.root().unwrap()));
-        context.progress(crate::tool::Progress { done: 1.0, total: Some(2.0), message: None });
-        Ok(json!(1))
-    });
-    let heard = Arc::new(Heard(Mutex::default()));
-    for parent in [None, Some(ParentToken::new(CallId::from("r"), CallId::from("r")))] {
-        let mut request = bench.request("look", json!({}));
-        request.root = Some(std::path::Path::new("/project").into());
-        request.progress = Some(Arc::clone(&heard) as _);
-        request.parent = parent;
-        bench.pipeline.execute(request).await.unwrap();
-    }
-    assert_eq!(
-        *told.lock().unwrap(),
-        [false, true].map(|nested| format!(r#"("c1", "s", Some("agent")) nested {nested} in "/project""#))
-    );
-    assert_eq!(*heard.0.lock().unwrap(), ["c1: 1 of Some(2.0)"; 2]);
-}
-
-/// T-14, T-15: a failure has no place for a conclusion.
-#[tokio::test]
-async fn only_a_success_can_conclude_the_turn() {
-    let bench = Bench::new(None);
-    bench.tool("end", |context| {
-        context.defer_context("note");
-        context.forward_deferred([crate::outcome::DeferredContext::new("of a nested call")]);
-        context.conclude_turn();
-        Ok(json!(1))
-    });
-    let success = bench.call("end", json!({})).await.unwrap();
-    assert!(success.concludes_turn);
-    let deferred: Vec<_> = success.deferred.iter().map(|context| context.text.as_str()).collect();
-    assert_eq!(deferred, ["note", "of a nested call"]);
 }

@@ -34,6 +34,8 @@ struct Layer {
 }
 
 pub(super) struct Scope {
+    /// Tells two scopes apart that are opened one after the other under one name.
+    opening: u64,
     parent: Option<ScopeId>,
     layer: Layer,
     restrictions: BTreeMap<u64, Restriction>,
@@ -61,8 +63,8 @@ impl Layers {
         if self.scopes.contains_key(&scope) {
             return Err(RegistryError::ScopeTaken { scope });
         }
-        let layer = Layer::default();
-        let opened = Scope { parent, layer, restrictions: BTreeMap::new(), mode: None };
+        let (opening, layer) = (self.take_id(), Layer::default());
+        let opened = Scope { opening, parent, layer, restrictions: BTreeMap::new(), mode: None };
         self.scopes.insert(scope, opened);
         Ok(())
     }
@@ -73,6 +75,11 @@ impl Layers {
             return Err(RegistryError::ScopeInUse { scope: scope.clone(), child: child.clone() });
         }
         self.scopes.remove(scope).ok_or_else(|| RegistryError::UnknownScope { scope: scope.clone() })
+    }
+
+    /// The number of the scope's opening; nothing when it is not open.
+    pub(super) fn opening(&self, scope: &ScopeId) -> Option<u64> {
+        self.scopes.get(scope).map(|scope| scope.opening)
     }
 
     pub(super) fn set_run_code(&mut self, tool: Option<Tool>) -> Removed {
@@ -187,6 +194,7 @@ impl Layers {
         tools.extend(run_code);
         RegistryView::seal(ViewParts {
             generation,
+            openings: chain.iter().map(|(_, scope)| scope.opening).collect(),
             chain: chain.iter().map(|(id, _)| (*id).clone()).collect(),
             mode,
             tools,

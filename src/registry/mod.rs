@@ -157,6 +157,11 @@ impl Registry {
         Ok(view)
     }
 
+    /// The number of a scope's opening; nothing when it is not open.
+    pub(crate) fn opening(&self, scope: &ScopeId) -> Option<u64> {
+        self.shared.layers.read().unwrap_or_else(PoisonError::into_inner).opening(scope)
+    }
+
     /// A receiver that sees a new number after every change of what can be seen; guards do not count.
     pub fn subscribe(&self) -> watch::Receiver<u64> {
         self.shared.changes.subscribe()

@@ -55,6 +55,7 @@ pub enum Resolution {
 pub struct RegistryView {
     generation: u64,
     chain: Vec<ScopeId>,
+    openings: Vec<u64>,
     mode: PresentationMode,
     tools: Vec<Arc<RegisteredTool>>,
     index: HashMap<ToolName, usize>,
@@ -66,6 +67,7 @@ pub struct RegistryView {
 pub(super) struct ViewParts {
     pub(super) generation: u64,
     pub(super) chain: Vec<ScopeId>,
+    pub(super) openings: Vec<u64>,
     pub(super) mode: PresentationMode,
     pub(super) tools: Vec<Arc<RegisteredTool>>,
     pub(super) known: BTreeSet<ToolName>,
@@ -84,6 +86,7 @@ impl RegistryView {
         Self {
             generation: parts.generation,
             chain: parts.chain,
+            openings: parts.openings,
             mode: parts.mode,
             tools: parts.tools,
             index,
@@ -101,6 +104,11 @@ impl RegistryView {
     /// The scope's ancestors and itself, farthest first; empty for the global view.
     pub fn chain(&self) -> &[ScopeId] {
         &self.chain
+    }
+
+    /// The chain with the number of each scope's opening: a scope that is opened anew is another one.
+    pub(crate) fn openings(&self) -> impl Iterator<Item = (&ScopeId, u64)> {
+        self.chain.iter().zip(self.openings.iter().copied())
     }
 
     /// The presentation mode in force.

@@ -9,20 +9,10 @@ use serde_json::json;
 
 use crate::ids::{CallId, ToolName};
 use crate::ledger::ToolResult;
-use crate::outcome::{CallFailure, CallResult, ErrorCode};
-use crate::pipeline::{AtRest, Prepared, undrained};
+use crate::outcome::{CallFailure, ErrorCode};
+use crate::pipeline::{Arrival, AtRest, Left, Stage};
 use crate::step::driver::{Driver, Started};
 use crate::step::{StepError, StepResult};
-
-/// How far a call has come when it is to be committed.
-pub(super) enum Arrival {
-    /// Still to be seen by post-execute.
-    Review(Arc<Prepared>, CallResult),
-    /// Settled for good; final content and observers are left.
-    Finish(Arc<Prepared>, CallResult),
-    /// Out of the pipeline's reach.
-    Report(CallFailure),
-}
 
 impl Driver<'_> {
     pub(super) async fn commit_at_rest(&mut self, at_rest: AtRest) -> Result<(), StepError> {
@@ -46,8 +36,7 @@ impl Driver<'_> {
 
     /// Bodies that do not heed their signal go on by themselves; the step does not wait for them (P-14).
     pub(super) async fn leave(&mut self) -> Result<(), StepError> {
-        for (n, prepared) in self.pool.leave(self.pipeline) {
-            let failure = undrained(&prepared.call().tool);
+        for Left { n, prepared, failure } in self.pool.leave(self.pipeline) {
             self.arrive(n, Arrival::Finish(prepared, Err(failure))).await?;
         }
         self.make_room();
@@ -62,25 +51,38 @@ impl Driver<'_> {
     async fn commit(&mut self, n: u64, arrival: Arrival) -> Result<(), StepError> {
         let pipeline = self.pipeline;
         let result = match arrival {
-            Arrival::Report(failure) => Err(failure),
             Arrival::Finish(prepared, result) => pipeline.finish(&prepared, result),
             Arrival::Review(prepared, result) => {
+                let denial = prepared.denial(&result);
+                self.reach(n, Stage::Underway(Arc::clone(&prepared), denial.clone()));
                 let reviewed = self.ordered(pipeline.finalize(&prepared, result)).await;
-                reviewed
-                    .unwrap_or_else(|| pipeline.finish(&prepared, Err(never_reviewed(&prepared.call().tool))))
+                reviewed.unwrap_or_else(|| pipeline.finish(&prepared, Err(prepared.unreviewed(denial))))
             }
         };
+        self.reach(n, Stage::Finished(result));
         let slot = self.reserve().await;
         // It stays among the started calls until its result is recorded, so that a step that ends here knows of it.
-        let Some(Started { id, tool, seq }) = self.started.get(&n).cloned() else { return Ok(()) };
-        let event = || ToolResult::new(id.clone(), tool.clone(), &result);
-        self.recorded(slot.record_with(event, seq))?;
-        self.started.remove(&n);
+        let Some(Started { id, tool, seq, stage: Stage::Finished(result) }) = self.started.get(&n) else {
+            return Ok(());
+        };
+        let event = || ToolResult::new(id.clone(), tool.clone(), result);
+        let recorded = slot.record_with(event, *seq);
+        self.recorded(recorded)?;
+        let Some(Started { id, tool, stage: Stage::Finished(result), .. }) = self.started.remove(&n) else {
+            return Ok(());
+        };
         if result.is_err() {
             self.failed.get_or_insert_with(|| id.clone());
         }
         self.results.push(StepResult { id, tool, result });
         Ok(())
+    }
+
+    /// Notes how far a started call has come.
+    pub(super) fn reach(&mut self, n: u64, stage: Stage) {
+        if let Some(started) = self.started.get_mut(&n) {
+            started.stage = stage;
+        }
     }
 
     /// Whether an event was taken; without a ledger none is, and that is no failure.
@@ -107,9 +109,13 @@ impl Drop for Driver<'_> {
             return;
         }
         self.stop();
-        for Started { id, tool, seq } in std::mem::take(&mut self.started).into_values() {
-            let Some(slot) = self.ledger.try_reserve() else { return };
-            let result = Err(dropped(&tool));
+        for AtRest { n, prepared, result } in self.pool.take_at_rest() {
+            self.waiting.extend(result.map(|result| (n, Arrival::Review(prepared, result))));
+        }
+        for (n, Started { id, tool, seq, stage }) in std::mem::take(&mut self.started) {
+            let arrival = self.waiting.remove(&n);
+            let result = stage.give_up(self.pipeline, &tool, arrival, || dropped(&tool));
+            let Some(slot) = self.ledger.try_reserve() else { continue };
             slot.record_with(|| ToolResult::new(id, tool, &result), seq);
         }
     }
@@ -123,14 +129,6 @@ pub(super) fn not_started(tool: &ToolName, failed: Option<&CallId>) -> CallFailu
     );
     let details = json!({"reason": "earlier call failed", "failed": failed.map(CallId::as_str)});
     CallFailure::new(ErrorCode::AbortedBeforeDispatch, message).with_details(details)
-}
-
-fn never_reviewed(tool: &ToolName) -> CallFailure {
-    let message = format!(
-        "`{tool}` had started when the step was cancelled, and its result was not reviewed in time; effects may have \
-         happened"
-    );
-    CallFailure::new(ErrorCode::Aborted, message)
 }
 
 fn dropped(tool: &ToolName) -> CallFailure {

@@ -12,15 +12,16 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_util::FutureExt;
-use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
+use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::ids::{CallId, ToolName};
 use crate::ledger::{Ledger, MAX_VALUE_DEPTH, Slot, ToolCall, bound_value};
+use crate::outcome::CallFailure;
 use crate::pipeline::{
-    AtRest, CallRequest, Class, Deadline, Hosting, Patience, Pipeline, Pool, Prepared, Route,
+    Arrival, AtRest, CallRequest, Class, Hosting, Patience, Pipeline, Pool, Prepared, Route, Stage, Waits,
     aborted_before_dispatch, arguments_too_deep,
 };
-use crate::step::commit::{Arrival, not_started};
+use crate::step::commit::not_started;
 use crate::step::{
     BatchRule, StepCall, StepConfig, StepError, StepFailure, StepOutcome, StepResult, StepRoot, StepScheduler,
 };
@@ -34,15 +35,15 @@ struct Queued {
 }
 
 /// A call that has its `tool/call` event and no `tool/result` yet.
-#[derive(Clone)]
 pub(super) struct Started {
     pub(super) id: CallId,
     pub(super) tool: ToolName,
     /// The `seq` of its event; absent without a ledger (S-5).
     pub(super) seq: Option<u64>,
+    /// What is to be said of it if the step is dropped now (P-13).
+    pub(super) stage: Stage,
 }
 
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the step")]
 pub(super) struct Driver<'a> {
     pub(super) pipeline: &'a Pipeline,
     pub(super) ledger: &'a Ledger,
@@ -52,11 +53,7 @@ pub(super) struct Driver<'a> {
     aborted: Pin<Box<WaitForCancellationFutureOwned>>,
     queue: VecDeque<Queued>,
     pub(super) pool: Pool,
-    patience: Patience,
-    /// How long bodies are waited for, from when the abort was noticed.
-    deadline: Option<Deadline>,
-    /// An ordered part was given up. Whatever holds up a second one is not waited for again.
-    gave_up: bool,
+    waits: Waits,
     /// An exclusive call runs or is being committed (S-2).
     barrier: bool,
     /// The head of the queue is exclusive and waits for an empty pool; it is asked again when that has changed.
@@ -89,7 +86,7 @@ enum Turn {
 #[derive(Clone, Copy)]
 enum Fate {
     Run(Class),
-    /// The step was aborted (S-6). The pipeline itself says what a call that was cancelled so early comes to.
+    /// The step was aborted (S-6).
     Abort,
     /// An earlier call failed under the stricter rule (S-8).
     Skip,
@@ -112,9 +109,7 @@ impl<'a> Driver<'a> {
             root,
             queue: queue.collect(),
             pool: Pool::new(Hosting::Inline, patience.clone()),
-            patience,
-            deadline: None,
-            gave_up: false,
+            waits: Waits::new(patience),
             barrier: false,
             head_waits: false,
             serial: false,
@@ -194,7 +189,7 @@ impl<'a> Driver<'a> {
             return Poll::Ready(Some(at_rest));
         }
         ready!(self.aborted.as_mut().poll(context));
-        self.deadline.get_or_insert_with(|| self.patience.begin()).poll(context).map(|()| None)
+        self.waits.poll(context).map(|()| None)
     }
 
     /// The class of the head of the queue, asked at every launch (S-3); under the stricter rule, exclusive if any of
@@ -223,11 +218,7 @@ impl<'a> Driver<'a> {
         let event = || ToolCall { call: id.clone(), tool: tool.clone(), arguments: Arc::new(args.clone()) };
         let seq = self.recorded(slot.record_with(event, []))?;
         self.launched += 1;
-        self.started.insert(n, Started { id: id.clone(), tool: tool.clone(), seq });
-        if too_deep && matches!(fate, Fate::Run(_)) {
-            let failure = arguments_too_deep(&tool, MAX_VALUE_DEPTH);
-            return self.arrive(n, Arrival::Report(failure)).await;
-        }
+        self.started.insert(n, Started { id: id.clone(), tool: tool.clone(), seq, stage: Stage::Deciding });
         let request = CallRequest {
             id,
             tool: tool.clone(),
@@ -236,30 +227,36 @@ impl<'a> Driver<'a> {
             scope: self.root.scope.clone(),
             parent: None,
             event: seq,
-            cancel: if matches!(fate, Fate::Run(_)) { self.root.cancel.clone() } else { dead() },
+            cancel: self.root.cancel.clone(),
             root: self.root.working_root.clone(),
             progress: self.root.progress.clone(),
         };
         let pipeline = self.pipeline;
-        let Some(mut prepared) = self.ordered(pipeline.prepare(request)).await else {
-            return self.arrive(n, Arrival::Report(aborted_before_dispatch(&tool))).await;
+        let mut prepared = pipeline.begin(request);
+        let class = match fate {
+            Fate::Skip => return self.skip(n, Arc::new(prepared)).await,
+            Fate::Abort => return self.finish(n, Arc::new(prepared), aborted_before_dispatch(&tool)).await,
+            Fate::Run(_) if too_deep => {
+                let failure = arguments_too_deep(&tool, MAX_VALUE_DEPTH);
+                return self.finish(n, Arc::new(prepared), failure).await;
+            }
+            Fate::Run(class) => class,
         };
+        if self.ordered(pipeline.decide(&mut prepared)).await.is_none() {
+            return self.finish(n, Arc::new(prepared), aborted_before_dispatch(&tool)).await;
+        }
         let route = prepared.take_route();
         let prepared = Arc::new(prepared);
-        match (route, fate) {
-            (_, Fate::Skip) => self.skip(n, prepared).await,
-            (Route::Dispatch, fate) => self.dispatch(n, prepared, fate).await,
-            (Route::PostResult(result), _) => self.arrive(n, Arrival::Review(prepared, result)).await,
-            (Route::Final(result), _) => self.arrive(n, Arrival::Finish(prepared, result)).await,
+        match route {
+            Route::Dispatch => self.dispatch(n, prepared, class).await,
+            Route::PostResult(result) => self.arrive(n, Arrival::Review(prepared, result)).await,
+            Route::Final(result) => self.arrive(n, Arrival::Finish(prepared, result)).await,
         }
     }
 
-    async fn dispatch(&mut self, n: u64, prepared: Arc<Prepared>, fate: Fate) -> Result<(), StepError> {
-        let class = match fate {
-            Fate::Run(class) => self.pipeline.classify_again(class, &prepared),
-            Fate::Abort | Fate::Skip => Concurrency::Exclusive,
-        };
-        if class == Concurrency::Exclusive {
+    async fn dispatch(&mut self, n: u64, prepared: Arc<Prepared>, class: Class) -> Result<(), StepError> {
+        self.reach(n, Stage::Underway(Arc::clone(&prepared), None));
+        if self.pipeline.classify_again(class, &prepared) == Concurrency::Exclusive {
             self.serial |= self.config.batch_rule == BatchRule::AllOrSerial;
             self.empty_pool().await?;
             if self.serial && self.failed.is_some() {
@@ -273,6 +270,16 @@ impl<'a> Driver<'a> {
 
     async fn skip(&mut self, n: u64, prepared: Arc<Prepared>) -> Result<(), StepError> {
         let failure = not_started(&prepared.call().tool, self.failed.as_ref());
+        self.finish(n, prepared, failure).await
+    }
+
+    /// Answers for a call that does not start.
+    async fn finish(
+        &mut self,
+        n: u64,
+        prepared: Arc<Prepared>,
+        failure: CallFailure,
+    ) -> Result<(), StepError> {
         self.arrive(n, Arrival::Finish(prepared, Err(failure))).await
     }
 
@@ -305,39 +312,17 @@ impl<'a> Driver<'a> {
     /// Awaits an ordered part while bodies go on. Nothing: the step was aborted, and the part has not ended within the
     /// time that a body would have had (P-14).
     pub(super) async fn ordered<F: Future>(&mut self, part: F) -> Option<F::Output> {
-        let mut deadline = None;
-        let gave_up = self.gave_up;
-        let given_up = |context: &mut Context<'_>| {
-            ready!(self.aborted.as_mut().poll(context));
-            // Bodies run meanwhile, and so does their time.
-            self.deadline.get_or_insert_with(|| self.patience.begin());
-            if gave_up {
-                return Poll::Ready(());
-            }
-            deadline.get_or_insert_with(|| self.patience.begin()).poll(context)
-        };
-        let output = self.pool.beside_until(part, given_up).await;
-        self.gave_up |= output.is_none();
-        output
+        let Self { waits, pool, aborted, .. } = self;
+        waits.ordered(pool, part, |context| aborted.as_mut().poll(context)).await
     }
 
     /// A place in the ledger's backlog, while bodies go on.
     pub(super) async fn reserve(&mut self) -> Slot {
-        match self.ledger.try_reserve() {
-            Some(slot) => slot,
-            None => self.pool.beside(self.ledger.reserve()).await,
-        }
+        self.pool.reserve(self.ledger).await
     }
 
     /// Stops the calls of a step that is given up before its end.
     pub(super) fn stop(&self) {
         self.root.cancel.cancel();
     }
-}
-
-/// A signal that was raised before anything could start.
-fn dead() -> CancellationToken {
-    let token = CancellationToken::new();
-    token.cancel();
-    token
 }

@@ -202,7 +202,8 @@ impl StepScheduler {
     /// all of them are in the ledger's store by then.
     ///
     /// Dropping the future drops the bodies that run after telling them to stop, and the ledger gets a result for each
-    /// started call as far as it takes them without waiting.
+    /// call that it has begun with, as far as it takes them without waiting: `ABORTED` for a call whose body had
+    /// started and whose result is not known or was not reviewed, `ABORTED_BEFORE_DISPATCH` for one whose body had not.
     ///
     /// A ledger whose store falls behind holds the step back, however long that takes; bodies go on meanwhile.
     ///

@@ -15,8 +15,8 @@ use crate::codemode::lane::report::{Handed, not_text};
 use crate::codemode::lane::shared::{LaneHandle, Settlement};
 use crate::ids::ToolName;
 use crate::ledger::{CodeDispatchStart, Settled};
-use crate::outcome::{CallFailure, CallResult, CallSuccess, ErrorCode, SubCallState};
-use crate::pipeline::{AtRest, Prepared, lost, undrained};
+use crate::outcome::{CallFailure, CallSuccess, ErrorCode, SubCallState};
+use crate::pipeline::{Arrival, AtRest, Left, Stage, lost};
 
 /// A call that has a start event and no settled event yet.
 #[derive(Debug)]
@@ -24,25 +24,21 @@ pub(super) struct Started {
     pub(super) tool: ToolName,
     /// What the start event said, and its `seq`; absent when there is none.
     pub(super) event: Option<(CodeDispatchStart, u64)>,
-}
-
-/// How far a call has come when it is to be committed.
-#[derive(Debug)]
-pub(super) enum Arrival {
-    /// Still to be seen by post-execute.
-    Review(Arc<Prepared>, CallResult),
-    /// Settled for good; final content and observers are left.
-    Finish(Arc<Prepared>, CallResult),
-    /// Out of the pipeline's reach.
-    Report(SubCallState, CallFailure),
+    /// Its dispatch vanished: nothing is known of its end.
+    pub(super) lost: bool,
+    /// What is to be said of it if the lane is dropped now (P-13).
+    pub(super) stage: Stage,
 }
 
 impl LaneDriver {
     pub(super) async fn commit_at_rest(&mut self, at_rest: AtRest) {
         let AtRest { n, prepared, result } = at_rest;
+        if let Some(started) = self.started.get_mut(&n) {
+            started.lost = result.is_none();
+        }
         let arrival = match result {
             Some(result) => Arrival::Review(prepared, result),
-            None => Arrival::Report(SubCallState::Unknown, lost()),
+            None => Arrival::Finish(prepared, Err(lost())),
         };
         self.arrive(n, arrival).await;
         // Post-execute and the settled event are part of the barrier.
@@ -65,28 +61,43 @@ impl LaneDriver {
     }
 
     async fn commit(&mut self, n: u64, arrival: Arrival) {
-        let (state, result) = match arrival {
-            Arrival::Report(state, failure) => (Some(state), Err(failure)),
+        let result = match arrival {
             Arrival::Finish(prepared, result) => {
                 let result = result.map_err(|failure| self.explain(failure));
-                (None, self.pipeline.finish(&prepared, result))
+                self.pipeline.finish(&prepared, result)
             }
             Arrival::Review(prepared, result) => {
                 let result = result.map_err(|failure| self.explain(failure));
+                let denial = prepared.denial(&result);
+                self.reach(n, Stage::Underway(Arc::clone(&prepared), denial.clone()));
                 let pipeline = self.pipeline.clone();
                 let reviewed = self.ordered(pipeline.finalize(&prepared, result)).await;
-                (None, reviewed.unwrap_or_else(|| Err(self.explain(never_reviewed(&prepared.call().tool)))))
+                reviewed.unwrap_or_else(|| {
+                    let failure = self.explain(prepared.unreviewed(denial));
+                    pipeline.finish(&prepared, Err(failure))
+                })
             }
         };
-        self.deliver(n, state, result).await;
+        self.reach(n, Stage::Finished(result));
+        self.deliver(n).await;
+    }
+
+    /// Notes how far a started call has come.
+    pub(super) fn reach(&mut self, n: u64, stage: Stage) {
+        if let Some(started) = self.started.get_mut(&n) {
+            started.stage = stage;
+        }
     }
 
     /// Gives the program its outcome and hands the settled event to the side path (L-4).
-    async fn deliver(&mut self, n: u64, state: Option<SubCallState>, result: CallResult) {
+    async fn deliver(&mut self, n: u64) {
         // Reserved first: a store that falls behind holds the lane here instead of growing the backlog.
         let slot = self.reserve().await;
         // Taken out only now, so that a lane that is dropped while it waits still knows of the call.
-        let Some(Started { tool, event }) = self.started.remove(&n) else { return };
+        let Some(Started { tool, event, lost, stage: Stage::Finished(result) }) = self.started.remove(&n)
+        else {
+            return;
+        };
         let (outcome, settled) = match result {
             Ok(CallSuccess { value, content, deferred, concludes_turn, meta: _ }) => {
                 let blocks = not_text(&content);
@@ -94,7 +105,8 @@ impl LaneDriver {
                 (Ok(value), event.is_some().then(|| Settled::success(content)))
             }
             Err(failure) => {
-                self.records.fail(n, state.unwrap_or_else(|| state_of(failure.code)), &failure);
+                let state = if lost { SubCallState::Unknown } else { state_of(failure.code) };
+                self.records.fail(n, state, &failure);
                 let settled = event.is_some().then(|| settled(&failure));
                 (Err(failure), settled)
             }
@@ -114,13 +126,12 @@ impl LaneDriver {
         if self.pool.len() == 0 {
             return;
         }
-        let mut deadline = self.patience.begin();
         while self.pool.len() > 0 {
             let at_rest = poll_fn(|context| {
                 if let Poll::Ready(at_rest) = self.pool.poll_next(context) {
                     return Poll::Ready(Some(at_rest));
                 }
-                deadline.poll(context).map(|()| None)
+                self.waits.poll(context).map(|()| None)
             });
             match at_rest.await {
                 Some(at_rest) => self.commit_at_rest(at_rest).await,
@@ -133,9 +144,8 @@ impl LaneDriver {
     async fn leave_undrained(&mut self) {
         // Some are at rest, and only waited for their turn.
         let mut last = std::mem::take(&mut self.waiting);
-        for (n, prepared) in self.pool.leave(&self.pipeline) {
-            let result = Err(undrained(&prepared.call().tool));
-            last.insert(n, Arrival::Finish(prepared, result));
+        for Left { n, prepared, failure } in self.pool.leave(&self.pipeline) {
+            last.insert(n, Arrival::Finish(prepared, Err(failure)));
         }
         for (n, arrival) in last {
             self.commit(n, arrival).await;
@@ -155,12 +165,24 @@ impl LaneDriver {
 impl Drop for LaneDriver {
     fn drop(&mut self) {
         self.handle.close();
-        self.pool.leave(&self.pipeline);
-        for Started { tool, event } in std::mem::take(&mut self.started).into_values() {
+        for AtRest { n, prepared, result } in self.pool.take_at_rest() {
+            self.waiting.extend(result.map(|result| (n, Arrival::Review(prepared, result))));
+        }
+        for Left { n, prepared, failure } in self.pool.leave(&self.pipeline) {
+            let failure = self.explain(failure);
+            self.waiting.insert(n, Arrival::Finish(prepared, Err(failure)));
+        }
+        for (n, Started { tool, event, stage, .. }) in std::mem::take(&mut self.started) {
+            let arrival = self.waiting.remove(&n);
+            let result = stage.give_up(&self.pipeline, &tool, arrival, || dropped(&tool));
             if let Some((start, seq)) = event
                 && let Some(slot) = self.ledger.try_reserve()
             {
-                slot.record(start.settle(settled(&explain(&self.handle, undrained(&tool)))), [seq]);
+                let settled = match result {
+                    Ok(success) => Settled::success(success.content),
+                    Err(failure) => settled(&self.explain(failure)),
+                };
+                slot.record(start.settle(settled), [seq]);
             }
         }
     }
@@ -177,10 +199,8 @@ fn explain(handle: &LaneHandle, mut failure: CallFailure) -> CallFailure {
     failure.with_details(Value::Object(details))
 }
 
-fn never_reviewed(tool: &ToolName) -> CallFailure {
-    let message = format!(
-        "`{tool}` had started when the run ended, and its result was not reviewed in time; effects may have happened"
-    );
+fn dropped(tool: &ToolName) -> CallFailure {
+    let message = format!("`{tool}` had started when its run was given up; effects may have happened");
     CallFailure::new(ErrorCode::Aborted, message)
 }
 

@@ -17,16 +17,15 @@ use serde_json::Value;
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::clock::Clock;
-use crate::codemode::lane::commit::{Arrival, Started};
+use crate::codemode::lane::commit::Started;
 use crate::codemode::lane::report::{LaneReport, Records};
 use crate::codemode::lane::shared::{Ending, LaneHandle, Queued, Work};
 use crate::codemode::lane::{LaneConfig, LaneRoot};
 use crate::ids::{CallId, ToolName};
 use crate::ledger::{CodeDispatchStart, Ledger, MAX_VALUE_DEPTH, Slot};
-use crate::outcome::SubCallState;
 use crate::pipeline::{
-    AtRest, CallRequest, Class, Hosting, Patience, Pipeline, Pool, Route, aborted_before_dispatch,
-    arguments_too_deep,
+    Arrival, AtRest, CallRequest, Class, Hosting, Patience, Pipeline, Pool, Route, Stage, Waits,
+    aborted_before_dispatch, arguments_too_deep,
 };
 use crate::tool::Concurrency;
 
@@ -44,7 +43,7 @@ pub struct LaneDriver {
     /// The run's signal, for the host may raise it without closing the handle.
     cancelled: Pin<Box<WaitForCancellationFutureOwned>>,
     pub(super) pool: Pool,
-    pub(super) patience: Patience,
+    pub(super) waits: Waits,
     /// An exclusive call runs or is being committed (CM-18).
     pub(super) barrier: bool,
     /// The head of the queue is exclusive and waits for an empty pool; it is asked again when that has changed.
@@ -79,10 +78,10 @@ impl LaneDriver {
             ledger,
             cancelled: Box::pin(root.cancel.clone().cancelled_owned()),
             root,
+            waits: Waits::new(patience.clone()),
             records: Records::new(config.forwarded_blocks),
             config,
-            pool: Pool::new(Hosting::Spawned, patience.clone()),
-            patience,
+            pool: Pool::new(Hosting::Spawned, patience),
             barrier: false,
             head_waits: false,
             started: BTreeMap::new(),
@@ -147,10 +146,6 @@ impl LaneDriver {
         let Queued { n, tool, args, too_deep, .. } = queued;
         let id = self.root.parent.sub_call(n);
         let event = self.start(n, &id, &tool, &args, slot);
-        if too_deep {
-            let failure = arguments_too_deep(&tool, MAX_VALUE_DEPTH);
-            return self.arrive(n, Arrival::Report(SubCallState::Failed, failure)).await;
-        }
         let request = CallRequest {
             id,
             tool,
@@ -164,13 +159,21 @@ impl LaneDriver {
             event,
         };
         let pipeline = self.pipeline.clone();
-        let Some(mut prepared) = self.ordered(pipeline.prepare(request)).await else {
-            return self.arrive(n, self.never_prepared(n)).await;
+        let mut prepared = pipeline.begin(request);
+        let refused = if too_deep {
+            Some(arguments_too_deep(&prepared.call().tool, MAX_VALUE_DEPTH))
+        } else {
+            let decided = self.ordered(pipeline.decide(&mut prepared)).await;
+            decided.is_none().then(|| aborted_before_dispatch(&prepared.call().tool))
         };
+        if let Some(failure) = refused {
+            return self.arrive(n, Arrival::Finish(Arc::new(prepared), Err(failure))).await;
+        }
         let route = prepared.take_route();
         let prepared = Arc::new(prepared);
         match route {
             Route::Dispatch => {
+                self.reach(n, Stage::Underway(Arc::clone(&prepared), None));
                 if pipeline.classify_again(class, &prepared) == Concurrency::Exclusive {
                     self.empty_pool().await;
                     self.barrier = true;
@@ -199,14 +202,8 @@ impl LaneDriver {
             Some((event, seq))
         });
         let seq = event.as_ref().map(|(_, seq)| *seq);
-        self.started.insert(n, Started { tool: tool.clone(), event });
+        self.started.insert(n, Started { tool: tool.clone(), event, lost: false, stage: Stage::Deciding });
         seq
-    }
-
-    fn never_prepared(&self, n: u64) -> Arrival {
-        let tool = self.started.get(&n).map_or_else(|| ToolName::from(""), |started| started.tool.clone());
-        let failure = aborted_before_dispatch(&tool);
-        Arrival::Report(SubCallState::NotStarted, self.explain(failure))
     }
 
     /// Commits what runs until nothing does, for a call that turned out to be exclusive when it was prepared.
@@ -228,21 +225,14 @@ impl LaneDriver {
     }
 
     /// Awaits an ordered step while bodies go on. Nothing: the run has ended, and the step has not within the time
-    /// that a body would have had (P-14).
+    /// that a body would have had (P-14). Whatever holds up a second one is not waited for again.
     pub(super) async fn ordered<F: Future>(&mut self, step: F) -> Option<F::Output> {
-        let mut deadline = None;
-        let given_up = |context: &mut Context<'_>| {
-            ready!(self.handle.poll_ended(context));
-            deadline.get_or_insert_with(|| self.patience.begin()).poll(context)
-        };
-        self.pool.beside_until(step, given_up).await
+        let Self { waits, pool, handle, .. } = self;
+        waits.ordered(pool, step, |context| handle.poll_ended(context)).await
     }
 
     /// A place in the ledger's backlog, while bodies go on.
     pub(super) async fn reserve(&mut self) -> Slot {
-        if let Some(slot) = self.ledger.try_reserve() {
-            return slot;
-        }
-        self.pool.beside(self.ledger.reserve()).await
+        self.pool.reserve(&self.ledger).await
     }
 }

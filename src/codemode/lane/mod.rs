@@ -56,7 +56,7 @@ pub struct LaneConfig {
     /// Blocks that are not text and are kept for the model (CM-12).
     pub forwarded_blocks: usize,
     /// How long bodies that were told to stop, and interceptors that review calls, are waited for when the run ends;
-    /// absent: for ever (P-14).
+    /// absent: for ever (P-14). After one review has not come in this time, no other is waited for.
     pub drain: Option<Duration>,
 }
 

@@ -203,3 +203,22 @@ fn a_review_may_return_values_of_any_depth() {
         assert_eq!(bench.pipeline.execute(failing).await.unwrap_err().code, ErrorCode::ToolFailed);
     });
 }
+
+/// T-8, P-14: what a call is given up with is kept and let go of, used or not.
+#[test]
+fn what_a_wrapper_gives_a_call_up_with_may_be_of_any_depth() {
+    struct GivesUp;
+    impl AroundDispatch for GivesUp {
+        fn around<'a>(&'a self, _call: &'a Call, next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
+            let failure = CallFailure::new(ErrorCode::ToolTimeout, "late").with_details(nested(LEVELS));
+            drop(next.give_up(failure));
+            next.run()
+        }
+    }
+    on_a_small_stack(|| async {
+        let bench = Bench::new(None);
+        bench.returning(|_| Ok(Value::Null));
+        bench.pipeline.add_around(None, Arc::new(GivesUp)).keep();
+        assert!(bench.call("t", json!({})).await.is_ok());
+    });
+}

@@ -44,26 +44,77 @@ async fn a_step_that_is_aborted_before_it_begins_answers_every_call() {
     assert_eq!(bench.trace().await, trace, "no policy is asked and no body runs");
 }
 
+/// Writes down every result that it sees.
+struct Sees(Mutex<Vec<String>>);
+
+impl Sees {
+    fn all(setup: &Setup) -> Arc<Self> {
+        let sees = Arc::new(Self(Mutex::default()));
+        setup.pipeline.add_observer(None, Arc::clone(&sees) as _).keep();
+        sees
+    }
+
+    fn seen(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+impl ResultObserver for Sees {
+    fn observe(&self, call: &Call, result: &CallResult) {
+        let code = result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
+        self.0.lock().unwrap().push(format!("{} {code}", call.id));
+    }
+}
+
 /// S-6, P-10: observers see the results of calls that never started as well.
 #[tokio::test]
 async fn an_observer_sees_every_result_of_an_aborted_step() {
-    struct Sees(Mutex<Vec<String>>);
-    impl ResultObserver for Sees {
-        fn observe(&self, call: &Call, result: &CallResult) {
-            let code = result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
-            self.0.lock().unwrap().push(format!("{} {code}", call.id));
-        }
-    }
-    let sees = Arc::new(Sees(Mutex::default()));
     let setup = Setup::new(config());
-    setup.pipeline.add_observer(None, Arc::clone(&sees) as _).keep();
+    let sees = Sees::all(&setup);
     let mut bench = setup.start(&["deaf", "alone"]);
     bench.quiet().await;
     bench.setup.cancel.cancel();
     bench.quiet().await;
     bench.setup.clock.advance(DRAIN);
     bench.outcome().await;
-    assert_eq!(*sees.0.lock().unwrap(), ["c:1 ABORTED", "c:2 ABORTED_BEFORE_DISPATCH"]);
+    assert_eq!(sees.seen(), ["c:1 ABORTED", "c:2 ABORTED_BEFORE_DISPATCH"]);
+}
+
+/// P-10, P-9: and of calls that no policy could decide on: too deep, or given up while they were decided on.
+#[tokio::test]
+async fn an_observer_sees_the_calls_that_nobody_decided_on() {
+    let setup = Setup::new(config()).watched();
+    let sees = Sees::all(&setup);
+    setup.watch.hold_prepare.store(true, Ordering::Relaxed);
+    let mut deep = Value::Null;
+    for _ in 0..1_000 {
+        deep = Value::Array(vec![deep]);
+    }
+    let mut all = calls(&["now", "now"]);
+    all[0].args = deep;
+    let mut bench = setup.start_calls(all);
+    bench.quiet().await;
+    bench.setup.cancel.cancel();
+    bench.quiet().await;
+    bench.setup.clock.advance(DRAIN);
+    bench.outcome().await;
+    assert_eq!(sees.seen(), ["c:1 TOOL_ARGS_TOO_LARGE", "c:2 ABORTED_BEFORE_DISPATCH"]);
+}
+
+/// P-13: a denial whose review hangs is a denial, for nothing of it had started.
+#[tokio::test]
+async fn a_denial_that_nobody_reviews_in_time_stays_one() {
+    let setup = Setup::new(config()).watched();
+    setup.watch.hold_review.store(true, Ordering::Relaxed);
+    let sees = Sees::all(&setup);
+    let mut bench = setup.start(&["denied"]);
+    bench.quiet().await;
+    bench.setup.cancel.cancel();
+    bench.quiet().await;
+    bench.setup.clock.advance(DRAIN);
+    let outcome = bench.outcome().await;
+    assert_eq!(failure(&outcome, 1), (ErrorCode::Denied, "`denied` was denied: not here", None));
+    assert_eq!(sees.seen(), ["c:1 DENIED"]);
 }
 
 /// S-6: an abort while a policy waits for somebody.
@@ -165,8 +216,7 @@ async fn interceptors_that_never_answer_do_not_hold_an_aborted_step_for_ever() {
         failure(&outcome, 1),
         (
             ErrorCode::Aborted,
-            "`now` had started when the step was cancelled, and its result was not reviewed in time; effects may have \
-             happened",
+            "`now` was cancelled after it had started, and its result was not reviewed in time; effects may have happened",
             None
         )
     );
@@ -261,6 +311,53 @@ async fn a_step_that_is_dropped_leaves_nothing_running() {
         )
     );
     assert!(bench.setup.pipeline.undrained().is_empty());
+}
+
+/// What a dropped step says of its calls, in the ledger and to observers.
+async fn dropped(bench: &mut Bench, sees: &Sees) -> (Vec<String>, Vec<String>) {
+    bench.quiet().await;
+    bench.stepping.as_ref().unwrap().abort();
+    bench.quiet().await;
+    let events = bench.setup.store.events();
+    let told = events.iter().filter_map(|event| match &event.body {
+        EventBody::ToolResult(result) => {
+            Some(format!("{} {}", result.call, result.code.map_or("ok", ErrorCode::as_str)))
+        }
+        _ => None,
+    });
+    (told.collect(), sees.seen())
+}
+
+/// P-13, P-10: a dropped step tells calls that ran from those that did not, and those whose result is known.
+#[tokio::test]
+async fn a_dropped_step_says_of_each_call_what_is_known() {
+    let setup = Setup::new(config());
+    let sees = Sees::all(&setup);
+    setup.pipeline.add_pre(None, Arc::new(setup.watch.clone())).keep();
+    // The first keeps the others waiting; the last one waits for somebody's approval.
+    let mut bench = setup.start(&["par", "now", "denied", "asks"]);
+    let (told, seen) = dropped(&mut bench, &sees).await;
+    let known = ["c:1 ABORTED", "c:2 ok", "c:3 DENIED"];
+    assert_eq!(told[..3], known);
+    assert_eq!(told[3..], ["c:4 ABORTED_BEFORE_DISPATCH"]);
+    assert_eq!(seen, known, "the last one was not decided on yet");
+}
+
+/// P-13: where results are reviewed, one that was not counts for nothing more than that its body ran.
+#[tokio::test]
+async fn a_dropped_step_vouches_for_no_result_that_was_not_reviewed() {
+    let setup = Setup::new(config()).watched();
+    let sees = Sees::all(&setup);
+    let mut bench = setup.start(&["par", "now", "denied"]);
+    let expected = ["c:1 ABORTED", "c:2 ABORTED", "c:3 DENIED"].map(str::to_owned).to_vec();
+    assert_eq!(dropped(&mut bench, &sees).await, (expected.clone(), expected));
+    // The same while the first is being reviewed.
+    let setup = Setup::new(config()).watched();
+    setup.watch.hold_review.store(true, Ordering::Relaxed);
+    let sees = Sees::all(&setup);
+    let mut bench = setup.start(&["denied", "now"]);
+    let expected = ["c:1 DENIED"].map(str::to_owned).to_vec();
+    assert_eq!(dropped(&mut bench, &sees).await, (expected.clone(), expected));
 }
 
 /// S-6: the end of a step is no reason to stop what its tools have started.

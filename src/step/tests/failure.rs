@@ -3,6 +3,7 @@
 use super::*;
 use crate::ledger::{FsyncPolicy, JsonLinesStore, read_events};
 use crate::pipeline::script::{ledger, telling};
+use crate::pipeline::{AtRest, CallRequest};
 
 /// With a store that refuses everything after so many events.
 fn full_after(events: usize) -> Setup {
@@ -71,17 +72,6 @@ struct Grenade {
     own: Mutex<Option<Attachment>>,
 }
 
-impl Grenade {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { own: Mutex::new(None) })
-    }
-
-    /// Takes itself off the pipeline, so that the call under way holds the last reference.
-    fn pull(&self) {
-        drop(self.own.lock().unwrap().take());
-    }
-}
-
 impl Drop for Grenade {
     fn drop(&mut self) {
         assert!(std::thread::panicking(), "dropped");
@@ -91,17 +81,10 @@ impl Drop for Grenade {
 impl PreExecute for Grenade {
     fn decide<'a>(&'a self, call: &'a Call, next: PreNext<'a>) -> BoxFuture<'a, Decision> {
         if number(&call.id) == 2 {
-            self.pull();
+            // Takes itself off the pipeline, so that the calls under way hold the last references.
+            drop(self.own.lock().unwrap().take());
         }
         next.decide()
-    }
-}
-
-impl AroundDispatch for Grenade {
-    fn around<'a>(&'a self, _call: &'a Call, next: AroundNext<'a>) -> BoxFuture<'a, CallResult> {
-        // Calls after the first do not meet it.
-        self.pull();
-        next.run()
     }
 }
 
@@ -109,37 +92,34 @@ impl AroundDispatch for Grenade {
 #[tokio::test]
 async fn a_panic_in_an_ordered_part_ends_the_step_after_what_is_in_flight() {
     let setup = Setup::new(config());
-    let grenade = Grenade::new();
+    let grenade = Arc::new(Grenade { own: Mutex::new(None) });
     let attachment = setup.pipeline.add_pre(None, Arc::clone(&grenade) as _);
     *grenade.own.lock().unwrap() = Some(attachment);
     drop(grenade);
-    let mut bench = setup.start(&["par", "now", "now"]);
-    assert_eq!(bench.trace().await, "call 1, run 1, call 2");
-    assert!(!bench.is_done().await);
-    bench.release(1, Reply::Value).await;
-    let failure = bench.end().await.unwrap_err();
-    assert_eq!(known(&failure), (vec![], vec!["c:1", "c:2"]));
-    assert!(matches!(failure.error, StepError::Panicked));
-    assert_eq!(bench.trace().await, "rest 1");
-}
-
-/// S-7, P-15
-#[tokio::test]
-async fn a_dispatch_that_vanishes_ends_the_step_after_what_is_in_flight() {
-    let setup = Setup::new(config());
-    let grenade = Grenade::new();
-    let attachment = setup.pipeline.add_around(None, Arc::clone(&grenade) as _);
-    *grenade.own.lock().unwrap() = Some(attachment);
-    drop(grenade);
-    let mut bench = setup.start(&["par", "par", "par"]);
-    bench.quiet().await;
+    let mut bench = setup.start(&["par", "now", "par"]);
+    assert_eq!(bench.trace().await, "call 1, run 1, call 2, run 2, call 3, run 3");
+    // The second call lets go of it when it is committed.
     bench.release(1, Reply::Value).await;
     assert!(!bench.is_done().await);
-    bench.release(2, Reply::Value).await;
     bench.release(3, Reply::Value).await;
     let failure = bench.end().await.unwrap_err();
-    assert!(matches!(&failure.error, StepError::Lost { call } if call.as_str() == "c:1"), "{failure}");
-    assert_eq!(known(&failure), (vec![], vec!["c:1", "c:2", "c:3"]));
+    assert_eq!(known(&failure), (vec!["c:1"], vec!["c:2", "c:3"]));
+    assert!(matches!(failure.error, StepError::Panicked));
+    assert_eq!(bench.trace().await, "rest 1, result 1, rest 3");
+}
+
+/// S-7: a dispatch that has vanished is no result.
+#[tokio::test]
+async fn a_dispatch_that_vanishes_is_a_failure_of_the_step() {
+    let setup = Setup::new(config());
+    let scheduler = setup.scheduler();
+    let mut driver = Driver::new(&scheduler, setup.root(), calls(&["now"]));
+    let request = CallRequest::new("c:1", "now", json!({}), "s".into());
+    let prepared = Arc::new(setup.pipeline.prepare(request).await);
+    let lost = AtRest { n: 0, prepared, result: None };
+    let failure = driver.commit_at_rest(lost).await.unwrap_err();
+    assert!(matches!(&failure, StepError::Lost { call } if call.as_str() == "c:1"), "{failure}");
+    assert!(driver.results.is_empty() && setup.store.events().is_empty());
 }
 
 /// S-7: a tool, a policy or a model cannot make the scheduler fail.

@@ -9,6 +9,7 @@ mod failure;
 mod order;
 mod property;
 mod rule;
+mod world;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -22,9 +23,7 @@ use crate::ledger::{EventBody, LedgerEvent, LedgerOptions};
 use crate::limits::CallLimits;
 use crate::outcome::ErrorCode;
 use crate::pipeline::script::{Bodies, DRAIN, Reply, number};
-use crate::pipeline::{
-    AroundDispatch, AroundNext, Attachment, BoxFuture, Call, Decision, PreExecute, PreNext, ResultObserver,
-};
+use crate::pipeline::{Attachment, BoxFuture, Call, Decision, PreExecute, PreNext, ResultObserver};
 use crate::registry::{Disposer, Registry, Target};
 use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
 

@@ -98,6 +98,7 @@ async fn a_call_that_turns_exclusive_while_it_is_prepared_is_not_started_after_a
     bench.setup.watch.go_on.notify_waiters();
     bench.quiet().await;
     drop(plugin);
+    bench.setup.register(bench.setup.bodies.gated("plugin", Concurrency::Exclusive, true)).keep();
     bench.setup.watch.go_on.notify_waiters();
     bench.quiet().await;
     bench.release(1, Reply::Fail).await;
@@ -115,4 +116,24 @@ async fn an_abort_of_a_serial_batch_is_an_abort() {
     let outcome = bench.outcome().await;
     assert_eq!(codes(&outcome), ["ABORTED", "ABORTED_BEFORE_DISPATCH"]);
     assert_eq!(failure(&outcome, 2).1, "`now` was cancelled before it started; nothing happened");
+}
+
+/// S-8, P-9: a call that is kept from starting gets its final content like every other.
+#[tokio::test]
+async fn a_call_that_is_skipped_is_finished_too() {
+    let setup = Setup::new(StepConfig { batch_rule: BatchRule::AllOrSerial, ..config() });
+    let finishes = Tool::builder("finishes")
+        .output(json!({}))
+        .finalize_content(|_, result| {
+            let code = result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
+            Some(vec![crate::content::ContentBlock::text(format!("final {code}"))])
+        })
+        .handler(|_args: Value, _context: ToolContext| async { Ok::<_, ToolError>(Value::Null) })
+        .unwrap();
+    setup.register(finishes).keep();
+    let mut bench = setup.start(&["nothing", "finishes"]);
+    let outcome = bench.outcome().await;
+    assert_eq!(codes(&outcome), ["UNKNOWN_TOOL", "ABORTED_BEFORE_DISPATCH"]);
+    let skipped = outcome.results[1].result.as_ref().unwrap_err();
+    assert_eq!(skipped.content[0].as_text(), Some("final ABORTED_BEFORE_DISPATCH"));
 }

@@ -136,26 +136,6 @@ async fn a_body_that_ignores_its_signal_is_left_behind_when_the_time_is_over() {
     }
 }
 
-/// The calls whose bodies the pipeline knows to run on with nobody waiting.
-fn listed(bench: &Bench) -> Vec<String> {
-    bench.setup.pipeline.undrained().iter().map(|call| call.id.to_string()).collect()
-}
-
-/// P-14
-#[tokio::test]
-async fn bodies_of_a_driver_that_is_dropped_are_listed_until_they_end() {
-    let bench = Bench::new(config());
-    bench.submit_all(&["deaf", "par", "deaf"]);
-    bench.quiet().await;
-    bench.driving.as_ref().unwrap().abort();
-    bench.quiet().await;
-    assert_eq!(listed(&bench), ["c:code:1", "c:code:3"], "the other one has heeded its signal");
-    bench.release(3, Reply::Panic).await;
-    assert_eq!(listed(&bench), ["c:code:1"]);
-    bench.release(1, Reply::Value).await;
-    assert_eq!(listed(&bench), [""; 0]);
-}
-
 /// P-10, P-14: observers see the result of a call whose body is left behind.
 #[tokio::test]
 async fn an_observer_sees_the_result_of_a_body_left_behind() {
@@ -247,49 +227,6 @@ async fn a_question_for_approval_is_withdrawn_when_the_run_is_closed() {
     );
 }
 
-/// P-14, L-5
-#[tokio::test]
-async fn interceptors_that_never_answer_do_not_hold_an_ended_run_for_ever() {
-    let setup = Setup::new(config()).watched();
-    setup.watch.hold_review.store(true, Ordering::Relaxed);
-    let mut bench = setup.start();
-    bench.submit("now");
-    bench.quiet().await;
-    bench.handle.close();
-    assert!(!bench.is_done().await);
-    bench.setup.clock.advance(DRAIN);
-    assert_eq!(states(&bench.report().await), [SubCallState::Aborted]);
-    let event = bench.settled_event(1);
-    assert_eq!(
-        (event.message.as_deref(), event.details),
-        (
-            Some(
-                "`now` had started when the run ended, and its result was not reviewed in time; effects may have \
-                 happened"
-            ),
-            Some(json!({"reason": "run_code settled"}))
-        )
-    );
-
-    let setup = Setup::new(config()).watched();
-    setup.watch.hold_prepare.store(true, Ordering::Relaxed);
-    let mut bench = setup.start();
-    bench.submit_all(&["now", "now"]);
-    bench.quiet().await;
-    bench.handle.close();
-    assert!(!bench.is_done().await);
-    bench.setup.clock.advance(DRAIN);
-    assert_eq!(states(&bench.report().await), [SubCallState::NotStarted; 2]);
-    let event = bench.settled_event(1);
-    assert_eq!(
-        (event.code, event.message.as_deref()),
-        (
-            Some(ErrorCode::AbortedBeforeDispatch),
-            Some("`now` was cancelled before it started; nothing happened")
-        )
-    );
-}
-
 /// CM-31, L-5: a runtime that is shut down takes its tasks with it.
 #[test]
 fn a_body_whose_task_vanished_is_settled_as_unknown() {
@@ -357,19 +294,4 @@ fn bodies_go_on_without_a_runtime() {
     let ended = (0..100).find_map(|_| futures_util::FutureExt::now_or_never(both.as_mut()));
     let (report, ()) = ended.unwrap_or_else(|| panic!("stuck: {:?}", setup.bodies.trace.lines()));
     check_ledger(&setup.store.events(), &report);
-}
-
-/// L-5: a host that drops the run still stops its bodies, and the ledger knows of it.
-#[tokio::test]
-async fn a_driver_that_is_dropped_stops_its_bodies_and_settles_their_events() {
-    let bench = Bench::new(config());
-    bench.submit_all(&["par", "deaf", "now"]);
-    bench.quiet().await;
-    bench.driving.as_ref().unwrap().abort();
-    bench.quiet().await;
-    let events = bench.setup.store.events();
-    assert_eq!((events.len(), crate::ledger::unsettled(&events).len()), (6, 0));
-    assert!(bench.setup.bodies.trace.lines().contains(&"told 1".to_owned()));
-    assert_eq!(bench.handle.submit("now".into(), json!({})), Err(SubmitError::Closed));
-    assert_eq!(bench.settled_event(2).details, Some(json!({"drained": false, "reason": "run_code settled"})));
 }

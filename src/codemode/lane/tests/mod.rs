@@ -5,6 +5,7 @@
 //! missed shows as a trace that stops. Each area has its own file.
 
 mod ending;
+mod given_up;
 #[cfg(isolane_loom)]
 mod model;
 mod order;
@@ -222,4 +223,9 @@ fn states(report: &LaneReport) -> Vec<SubCallState> {
 
 fn register(setup: &Setup, tool: Tool) -> Disposer {
     setup.pipeline.registry().register(&Target::Global, tool).unwrap()
+}
+
+/// The calls whose bodies the pipeline knows to run on with nobody waiting.
+fn listed(bench: &Bench) -> Vec<String> {
+    bench.setup.pipeline.undrained().iter().map(|call| call.id.to_string()).collect()
 }
