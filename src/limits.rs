@@ -49,6 +49,14 @@ pub struct RunLimits {
     pub forwarded_blocks: usize,
 }
 
+impl RunLimits {
+    /// What one call may give a program, in bytes as JSON text: a part of the heap, since the program needs room to read
+    /// it.
+    pub fn value_bytes(&self) -> usize {
+        self.heap_bytes / 4
+    }
+}
+
 impl Default for RunLimits {
     fn default() -> Self {
         Self {

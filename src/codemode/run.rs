@@ -209,6 +209,7 @@ impl ProgramRunner {
             commit_order: run.commit_order,
             max_calls: run.limits.sub_calls,
             max_queued_bytes: run.limits.queued_argument_bytes,
+            max_value_bytes: run.limits.value_bytes(),
             forwarded_blocks: run.limits.forwarded_blocks,
             drain: run.drain,
         };

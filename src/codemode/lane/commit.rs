@@ -14,9 +14,10 @@ use crate::codemode::lane::driver::LaneDriver;
 use crate::codemode::lane::report::{Handed, not_text};
 use crate::codemode::lane::shared::{LaneHandle, Settlement};
 use crate::ids::ToolName;
+use crate::json::estimated_size;
 use crate::ledger::{CodeDispatchStart, Settled};
-use crate::outcome::{CallFailure, CallSuccess, ErrorCode, SubCallState};
-use crate::pipeline::{Arrival, AtRest, Left, Stage, lost};
+use crate::outcome::{CallFailure, CallResult, CallSuccess, ErrorCode, SubCallState};
+use crate::pipeline::{Arrival, AtRest, Left, Prepared, Stage, lost};
 
 /// A call that has a start event and no settled event yet.
 #[derive(Debug)]
@@ -67,19 +68,43 @@ impl LaneDriver {
                 self.pipeline.finish(&prepared, result)
             }
             Arrival::Review(prepared, result) => {
-                let result = result.map_err(|failure| self.explain(failure));
+                let result = self.fitting(&prepared, result).map_err(|failure| self.explain(failure));
                 let denial = prepared.denial(&result);
                 self.reach(n, Stage::Underway(Arc::clone(&prepared), denial.clone()));
                 let pipeline = self.pipeline.clone();
                 let reviewed = self.ordered(pipeline.finalize(&prepared, result)).await;
-                reviewed.unwrap_or_else(|| {
+                let reviewed = reviewed.unwrap_or_else(|| {
                     let failure = self.explain(prepared.unreviewed(denial));
                     pipeline.finish(&prepared, Err(failure))
-                })
+                });
+                // A reviewer may have put another value in its place.
+                self.fitting(&prepared, reviewed)
             }
         };
         self.reach(n, Stage::Finished(result));
         self.deliver(n).await;
+    }
+
+    /// A value that the program cannot take is none: what it is told, the report and the ledger say the same (CM-31).
+    fn fitting(&self, prepared: &Prepared, result: CallResult) -> CallResult {
+        let success = result?;
+        let most = self.config.max_value_bytes;
+        // The estimate is never below half of the size (T-17).
+        if estimated_size(&success.value) <= most / 2 {
+            return Ok(success);
+        }
+        let bytes = success.value.to_string().len();
+        if bytes <= most {
+            return Ok(success);
+        }
+        let message = format!(
+            "what `{}` gave takes {bytes} bytes, and a program can take {most} at a time; ask it for less; effects of \
+             the call stand",
+            prepared.call().tool
+        );
+        let mut failure = CallFailure::new(ErrorCode::InvalidToolOutput, message);
+        failure.deferred = success.deferred;
+        Err(failure)
     }
 
     /// Notes how far a started call has come.

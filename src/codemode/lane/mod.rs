@@ -53,6 +53,8 @@ pub struct LaneConfig {
     pub max_calls: u64,
     /// What the arguments of calls that wait may take together, in bytes as JSON (V11).
     pub max_queued_bytes: usize,
+    /// What one call may give the program, in bytes as JSON.
+    pub max_value_bytes: usize,
     /// Blocks that are not text and are kept for the model (CM-12).
     pub forwarded_blocks: usize,
     /// How long bodies that were told to stop, and interceptors that review calls, are waited for when the run ends;

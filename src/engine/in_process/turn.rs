@@ -39,10 +39,6 @@ pub(super) enum Finished {
     Terminated,
 }
 
-/// The text of one outcome takes at most this part of the heap: V8 does not forgive the host a string that does not
-/// fit, and the program needs room to read it.
-const SETTLED_PART_OF_HEAP: usize = 4;
-
 macro_rules! enter {
     ($isolate:expr, $scope:ident) => {
         v8::scope!(let handles, &mut $isolate.isolate);
@@ -132,7 +128,7 @@ impl FreshIsolate {
     pub(super) fn settle(&mut self, settlements: Vec<Settlement>) -> Turn {
         self.metered(|this| {
             let settle = this.entry.settle.clone();
-            let most = this.limits.heap_bytes / SETTLED_PART_OF_HEAP;
+            let most = this.state().map_or(0, |state| state.limits.value_bytes());
             enter!(this, scope);
             for settlement in settlements {
                 // Its own handles, so that the texts of many do not live at the same time.
@@ -287,6 +283,8 @@ fn settle_one(
             (false, report.to_string(), big)
         }
     };
+    // The lane has refused such values; the details of a failure may be as large, and V8 does not forgive the host a
+    // string that does not fit.
     if text.len() > most {
         let message = format!(
             "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use isolane::ledger::{EventBody, LedgerEvent};
 use isolane::limits::RunLimits;
+use isolane::outcome::SubCallState;
 
 use crate::hostile::{Row, check};
 use crate::support::{Host, said, small_limits};
@@ -312,7 +314,7 @@ async fn sources_that_are_too_deep_or_too_long_are_refused_before_they_run() {
     assert_eq!(said(&host.run("return 1").await), "value 1");
 }
 
-/// E-8: M2, V14. What a tool gives is held to the program's memory.
+/// E-8, CM-31: M2, V14. What a tool gives is held to the program's memory.
 #[tokio::test]
 async fn a_value_that_is_too_large_for_the_program_fails_its_call_alone() {
     let host = Host::with_limits(limits());
@@ -322,8 +324,14 @@ async fn a_value_that_is_too_large_for_the_program_fails_its_call_alone() {
         try { await tools.big({ bytes: 9 * 2 ** 20 }) } catch (error) { message = `${error.code}: ${error.message}` }
         return [small.length, message, await tools.add({ a: 1, b: 2 })];
     ";
+    let outcome = host.run(program).await;
     assert_eq!(
-        said(&host.run(program).await),
-        r#"value [1000,"INVALID_TOOL_OUTPUT: what the tool gave takes 9437186 bytes, and a program can take 8388608 at a time; ask it for less",3]"#
+        said(&outcome),
+        r#"value [1000,"INVALID_TOOL_OUTPUT: what `big` gave takes 9437186 bytes, and a program can take 8388608 at a time; ask it for less; effects of the call stand",3]"#
     );
+    // The report and the ledger say what the program was told.
+    assert_eq!((outcome.sub_calls[1].state, outcome.stats.failed_sub_calls), (SubCallState::Failed, 1));
+    let failed =
+        |event: &LedgerEvent| matches!(&event.body, EventBody::CodeDispatch(data) if data.code.is_some());
+    assert_eq!(host.events().iter().filter(|event| failed(event)).count(), 1);
 }

@@ -37,6 +37,7 @@ fn config() -> LaneConfig {
         commit_order: CommitOrder::Completion,
         max_calls: 1_000,
         max_queued_bytes: 1_000_000,
+        max_value_bytes: 1_000_000,
         forwarded_blocks: 8,
         drain: Some(DRAIN),
     }
