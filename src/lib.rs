@@ -9,12 +9,12 @@
 //! use isolane::tool::{DefinitionError, Tool, ToolContext, ToolError, tool};
 //!
 //! #[derive(serde::Deserialize, schemars::JsonSchema)]
-//! struct Add { a: i64, b: i64 }
+//! struct Add { a: i32, b: i32 }
 //! #[derive(serde::Serialize, schemars::JsonSchema)]
 //! struct Sum { sum: i64 }
 //!
 //! async fn add(args: Add, _context: ToolContext) -> Result<Sum, ToolError> {
-//!     Ok(Sum { sum: args.a + args.b })
+//!     Ok(Sum { sum: i64::from(args.a) + i64::from(args.b) })
 //! }
 //!
 //! fn add_tool() -> Result<Tool, DefinitionError> {

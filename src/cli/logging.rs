@@ -3,6 +3,8 @@
 //! Owns the variable `ISOLANE_LOG`. Without it nothing is set up, which costs a start nothing. It never writes to
 //! standard output.
 
+use std::io::IsTerminal as _;
+
 use anyhow::Context as _;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -18,6 +20,7 @@ pub(super) fn start() -> anyhow::Result<()> {
     let targets: Targets = wanted.parse().with_context(|| {
         format!("{VARIABLE} is neither a level (as `debug`) nor targets with levels (as `isolane=trace`)")
     })?;
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let colours = std::io::stderr().is_terminal();
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(colours);
     tracing_subscriber::registry().with(lines).with(targets).try_init().context("logging cannot be started")
 }

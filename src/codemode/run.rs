@@ -120,6 +120,7 @@ impl ProgramRunner {
             seed: None,
         };
         let start = run.ledger.reserve().await.record_with(start, []);
+        tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");
         let prepared = tokio::select! {
             biased;
             () = run.cancel.cancelled() => Err(RunFailure::cancelled()),
@@ -134,6 +135,9 @@ impl ProgramRunner {
             Ok((program, bindings)) => self.execute(&run, program, bindings, state, spent).await,
         };
         outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
+        let failed = outcome.result.as_ref().err().map(|failure| failure.kind.as_str());
+        let RunStats { wall_ms, busy_ms, sub_calls, .. } = outcome.stats;
+        tracing::debug!(call = %run.call, wall_ms, busy_ms, sub_calls, failed, "a program has ended");
         let slot = run.ledger.reserve().await;
         slot.record_with(|| RunEnd::new(run.call.clone(), &outcome), start);
         outcome

@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_millis(250);
 
 /// How long the interrupt, which notes where the program is, goes before the plain request to stop. A few built-ins
 /// listen to the latter only.
-const NOTING: Duration = Duration::from_millis(100);
+const NOTING: Duration = Duration::from_millis(150);
 
 /// How much longer both go where memory is short: a collection keeps V8 from listening.
 const COLLECTING: Duration = Duration::from_millis(1_000);

@@ -303,4 +303,8 @@ fn diagnostics_are_logged_only_on_demand() {
     let ended = super::Ended::new(&command.env("ISOLANE_LOG", "isolane=loud").output().unwrap());
     assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
     assert!(ended.stderr.starts_with("error: ISOLANE_LOG is neither a level"), "{ended}");
+    let mut command = folder.command(&["run", "-e", "return 1"]);
+    let ended = super::Ended::new(&command.env("ISOLANE_LOG", "isolane=debug").output().unwrap());
+    let told = ["a program starts", "a program has ended"].iter().all(|text| ended.stderr.contains(text));
+    assert!(ended.stdout == "1\n" && told && !ended.stderr.contains('\u{1b}'), "{ended}");
 }
