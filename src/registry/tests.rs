@@ -234,7 +234,11 @@ fn modes_decide_what_is_shown_and_what_collapses() {
 #[test]
 fn a_view_is_computed_once_per_change() {
     let registry = layered();
+    for n in 0..1_000 {
+        registry.register(&Target::Global, tool(&format!("tool-{n}"), "")).unwrap().keep();
+    }
     let first = view(&registry, "s");
+    assert_eq!(first.visible().len(), 1_004);
     assert!(Arc::ptr_eq(&first, &view(&registry, "s")));
     registry.register(&Target::Global, tool("x", "")).unwrap().keep();
     assert!(!Arc::ptr_eq(&first, &view(&registry, "s")));

@@ -1,7 +1,9 @@
 //! What happens at the same time: changes beside views, and contributions whose end comes back to the registry.
 
 use std::collections::HashMap;
-use std::sync::{Barrier, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex, mpsc};
+use std::time::Duration;
 
 use super::*;
 
@@ -162,6 +164,40 @@ fn a_generation_has_one_view_for_all_threads() {
             seen.clear();
         }
     });
+}
+
+/// what a contribution does when it goes keeps nobody from reading, or from changing something else.
+#[test]
+fn nobody_waits_for_the_end_of_a_contribution() {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    struct Slow {
+        begun: mpsc::Sender<()>,
+        go_on: Mutex<mpsc::Receiver<()>>,
+        went_on: Arc<AtomicBool>,
+    }
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            self.begun.send(()).unwrap();
+            let told = self.go_on.lock().unwrap().recv_timeout(PATIENCE).is_ok();
+            self.went_on.store(told, Ordering::Relaxed);
+        }
+    }
+    let registry = layered();
+    let ((begun, begins), (tell, go_on)) = (mpsc::channel(), mpsc::channel());
+    let went_on = Arc::new(AtomicBool::new(false));
+    let slow = Slow { begun, go_on: Mutex::new(go_on), went_on: Arc::clone(&went_on) };
+    let guard = move |_: &CallInfo<'_>| (size_of_val(&slow) == 0).then(String::new);
+    let disposer = registry.guard(&Target::Global, Arc::new(guard)).unwrap();
+    drop(view(&registry, "s"));
+    std::thread::scope(|threads| {
+        threads.spawn(|| drop(disposer));
+        begins.recv().unwrap();
+        assert!(view(&registry, "s").guards().is_empty());
+        registry.register(&Target::Global, tool("x", "")).unwrap().keep();
+        assert!(view(&registry, "s").get("x").is_some());
+        tell.send(()).unwrap();
+    });
+    assert!(went_on.load(Ordering::Relaxed), "somebody waited for it");
 }
 
 /// whatever the order in which changes are told, a subscriber ends with the number of the last one.

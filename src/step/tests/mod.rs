@@ -24,7 +24,7 @@ use crate::limits::CallLimits;
 use crate::outcome::ErrorCode;
 use crate::pipeline::script::{Bodies, DRAIN, Reply, number};
 use crate::pipeline::{Attachment, BoxFuture, Call, Decision, PreExecute, PreNext, ResultObserver};
-use crate::registry::{Disposer, Registry, Target};
+use crate::registry::{Disposer, Registry, Restriction, Target};
 use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
 
 fn config() -> StepConfig {

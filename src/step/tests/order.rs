@@ -76,6 +76,20 @@ async fn a_call_that_resolves_to_nothing_is_a_barrier() {
     bench.outcome().await;
 }
 
+/// S-2, T-5: nor what a call would do of a tool that its scope does not see, whatever the tool says of itself.
+#[tokio::test]
+async fn a_call_of_a_hidden_tool_is_a_barrier() {
+    let setup = Setup::new(config());
+    let (registry, scope) = (setup.pipeline.registry(), Target::Scope("agent".into()));
+    registry.restrict(&scope, Restriction::deny(["now"])).unwrap().keep();
+    let mut bench = setup.start(&["par", "now", "par"]);
+    assert_eq!(bench.trace().await, "call 1, run 1");
+    bench.release(1, Reply::Value).await;
+    assert_eq!(bench.trace().await, "rest 1, result 1, call 2, result 2, call 3, run 3");
+    bench.release(3, Reply::Value).await;
+    assert_eq!(codes(&bench.outcome().await), ["ok", "UNKNOWN_TOOL", "ok"]);
+}
+
 /// S-3
 #[tokio::test]
 async fn the_pool_rolls_and_never_holds_more_than_its_size() {
