@@ -103,7 +103,7 @@ fn deepest_of(value: &Value, mut blamed: Vec<usize>) -> (String, &Value) {
         match step {
             Step::Start => break,
             Step::Item(index) => steps.push(format!("/{index}")),
-            Step::Member(name) => steps.push(format!("/{}", escape_pointer(name))),
+            Step::Member(name) => steps.push(format!("/{}", json::pointer_step(name))),
         }
         way = *within;
     }
@@ -178,7 +178,7 @@ fn unknown_property(pointer: &str, instance: &Value, name: &str, known: &[&str])
         .or_else(|| known_list(known))
         .unwrap_or_default();
     Problem {
-        pointer: format!("{pointer}/{}", escape_pointer(name)),
+        pointer: format!("{pointer}/{}", json::pointer_step(name)),
         message: format!("unknown property `{}`", excerpt(name)),
         hint,
     }
@@ -260,8 +260,4 @@ fn known_list(known: &[&str]) -> Option<String> {
     let shown: Vec<_> = known.iter().take(12).map(|name| format!("`{}`", excerpt(name))).collect();
     let rest = if known.len() > shown.len() { ", ..." } else { "" };
     Some(format!("; the properties are {}{rest}", shown.join(", ")))
-}
-
-fn escape_pointer(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
