@@ -148,9 +148,6 @@ impl LaneDriver {
         for queued in self.handle.drop_queued() {
             self.records.never_started(self.root.parent.sub_call(queued.n), queued.tool);
         }
-        if self.pool.len() == 0 {
-            return;
-        }
         while self.pool.len() > 0 {
             let at_rest = poll_fn(|context| {
                 if let Poll::Ready(at_rest) = self.pool.poll_next(context) {
