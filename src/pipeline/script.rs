@@ -21,7 +21,7 @@ use crate::limits::CallLimits;
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
 use crate::pipeline::{
     ApprovalAnswer, ApprovalQuestion, ApprovalService, AroundDispatch, AroundNext, BoxFuture, Call, Decision,
-    Pipeline, PostDecision, PostExecute, PostNext, PreExecute, PreNext,
+    Pipeline, PostDecision, PostExecute, PostNext, PreExecute, PreNext, ResultObserver,
 };
 use crate::registry::{Registry, Target};
 use crate::tool::{Concurrency, Tool, ToolBuilder, ToolContext, ToolError};
@@ -46,6 +46,31 @@ impl Trace {
 
 pub(crate) fn number(call: &CallId) -> u64 {
     call.as_str().rsplit(':').next().unwrap().parse().unwrap()
+}
+
+/// An observer that writes down every result that it sees: the call, spelled as the test does, and the code.
+pub(crate) struct Sees {
+    seen: Mutex<Vec<String>>,
+    spell: fn(&CallId) -> String,
+}
+
+impl Sees {
+    pub(crate) fn all(pipeline: &Pipeline, spell: fn(&CallId) -> String) -> Arc<Self> {
+        let sees = Arc::new(Self { seen: Mutex::default(), spell });
+        pipeline.add_observer(None, Arc::clone(&sees) as _).keep();
+        sees
+    }
+
+    pub(crate) fn seen(&self) -> Vec<String> {
+        self.seen.lock().unwrap().clone()
+    }
+}
+
+impl ResultObserver for Sees {
+    fn observe(&self, call: &Call, result: &CallResult) {
+        let code = result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
+        self.seen.lock().unwrap().push(format!("{} {code}", (self.spell)(&call.id)));
+    }
 }
 
 /// How a body answers once it is released.

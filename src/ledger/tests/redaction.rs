@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::*;
+use crate::json::nested;
 
 const SALT: [u8; 32] = [7; 32];
 
@@ -71,13 +72,6 @@ async fn nothing_sensitive_reaches_the_file() {
 /// T-8
 #[tokio::test]
 async fn values_of_any_depth_are_written_and_read_back() {
-    let nested = |depth: usize| {
-        let mut value = Value::Null;
-        for _ in 0..depth {
-            value = Value::Array(vec![value]);
-        }
-        value
-    };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ledger.jsonl");
     let store = JsonLinesStore::open(&path, FsyncPolicy::Never).unwrap();

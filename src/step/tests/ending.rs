@@ -1,7 +1,7 @@
 //! Steps that are aborted, drained or not, and steps that are dropped (S-6, P-14).
 
 use super::*;
-use crate::pipeline::script::Impatient;
+use crate::pipeline::script::{Impatient, Sees};
 
 /// S-6
 #[tokio::test]
@@ -31,10 +31,7 @@ async fn an_abort_settles_the_started_and_answers_for_the_others_in_model_order(
 async fn a_step_that_is_aborted_before_it_begins_answers_every_call() {
     let setup = Setup::new(config()).watched();
     setup.cancel.cancel();
-    let mut deep = Value::Null;
-    for _ in 0..1_000 {
-        deep = Value::Array(vec![deep]);
-    }
+    let deep = crate::json::nested(1_000);
     let mut all = calls(&["par", "alone", "nothing", "now"]);
     all[3].args = deep;
     let mut bench = setup.start_calls(all);
@@ -44,33 +41,11 @@ async fn a_step_that_is_aborted_before_it_begins_answers_every_call() {
     assert_eq!(bench.trace().await, trace, "no policy is asked and no body runs");
 }
 
-/// Writes down every result that it sees.
-struct Sees(Mutex<Vec<String>>);
-
-impl Sees {
-    fn all(setup: &Setup) -> Arc<Self> {
-        let sees = Arc::new(Self(Mutex::default()));
-        setup.pipeline.add_observer(None, Arc::clone(&sees) as _).keep();
-        sees
-    }
-
-    fn seen(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl ResultObserver for Sees {
-    fn observe(&self, call: &Call, result: &CallResult) {
-        let code = result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
-        self.0.lock().unwrap().push(format!("{} {code}", call.id));
-    }
-}
-
 /// S-6, P-10: observers see the results of calls that never started as well.
 #[tokio::test]
 async fn an_observer_sees_every_result_of_an_aborted_step() {
     let setup = Setup::new(config());
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, ToString::to_string);
     let mut bench = setup.start(&["deaf", "alone"]);
     bench.quiet().await;
     bench.setup.cancel.cancel();
@@ -84,12 +59,9 @@ async fn an_observer_sees_every_result_of_an_aborted_step() {
 #[tokio::test]
 async fn an_observer_sees_the_calls_that_nobody_decided_on() {
     let setup = Setup::new(config()).watched();
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, ToString::to_string);
     setup.watch.hold_prepare.store(true, Ordering::Relaxed);
-    let mut deep = Value::Null;
-    for _ in 0..1_000 {
-        deep = Value::Array(vec![deep]);
-    }
+    let deep = crate::json::nested(1_000);
     let mut all = calls(&["now", "now"]);
     all[0].args = deep;
     let mut bench = setup.start_calls(all);
@@ -106,7 +78,7 @@ async fn an_observer_sees_the_calls_that_nobody_decided_on() {
 async fn a_denial_that_nobody_reviews_in_time_stays_one() {
     let setup = Setup::new(config()).watched();
     setup.watch.hold_review.store(true, Ordering::Relaxed);
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, ToString::to_string);
     let mut bench = setup.start(&["denied"]);
     bench.quiet().await;
     bench.setup.cancel.cancel();
@@ -332,7 +304,7 @@ async fn dropped(bench: &mut Bench, sees: &Sees) -> (Vec<String>, Vec<String>) {
 #[tokio::test]
 async fn a_dropped_step_says_of_each_call_what_is_known() {
     let setup = Setup::new(config());
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, ToString::to_string);
     setup.pipeline.add_pre(None, Arc::new(setup.watch.clone())).keep();
     // The first keeps the others waiting; the last one waits for somebody's approval.
     let mut bench = setup.start(&["par", "now", "denied", "asks"]);
@@ -347,14 +319,14 @@ async fn a_dropped_step_says_of_each_call_what_is_known() {
 #[tokio::test]
 async fn a_dropped_step_vouches_for_no_result_that_was_not_reviewed() {
     let setup = Setup::new(config()).watched();
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, ToString::to_string);
     let mut bench = setup.start(&["par", "now", "denied"]);
     let expected = ["c:1 ABORTED", "c:2 ABORTED", "c:3 DENIED"].map(str::to_owned).to_vec();
     assert_eq!(dropped(&mut bench, &sees).await, (expected.clone(), expected));
     // The same while the first is being reviewed.
     let setup = Setup::new(config()).watched();
     setup.watch.hold_review.store(true, Ordering::Relaxed);
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, ToString::to_string);
     let mut bench = setup.start(&["denied", "now"]);
     let expected = ["c:1 DENIED"].map(str::to_owned).to_vec();
     assert_eq!(dropped(&mut bench, &sees).await, (expected.clone(), expected));

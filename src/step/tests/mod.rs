@@ -23,7 +23,7 @@ use crate::ledger::{EventBody, LedgerEvent, LedgerOptions};
 use crate::limits::CallLimits;
 use crate::outcome::ErrorCode;
 use crate::pipeline::script::{Bodies, DRAIN, Reply, number};
-use crate::pipeline::{Attachment, BoxFuture, Call, Decision, PreExecute, PreNext, ResultObserver};
+use crate::pipeline::{Attachment, BoxFuture, Call, Decision, PreExecute, PreNext};
 use crate::registry::{Disposer, Registry, Restriction, Target};
 use crate::tool::{Concurrency, Tool, ToolContext, ToolError};
 

@@ -266,10 +266,7 @@ async fn a_call_is_recorded_at_its_launch_with_what_the_model_said() {
 /// S-1: text of a model that is not JSON, and values that no ordinary means can handle.
 #[tokio::test]
 async fn arguments_that_no_tool_could_take_are_answered_like_all_others() {
-    let mut deep = Value::Null;
-    for _ in 0..100_000 {
-        deep = Value::Array(vec![deep]);
-    }
+    let deep = crate::json::nested(100_000);
     let calls = vec![
         StepCall::new("c:1", "par", json!("{\"k\": ")),
         StepCall::new("c:2", "par", deep),

@@ -1,28 +1,7 @@
 //! Calls that nobody waits for any more: reviews that hang, and lanes that are dropped (P-10, P-13, P-14, L-5).
 
 use super::*;
-
-/// Writes down every result that it sees.
-struct Sees(Mutex<Vec<String>>);
-
-impl Sees {
-    fn all(setup: &Setup) -> Arc<Self> {
-        let sees = Arc::new(Self(Mutex::default()));
-        setup.pipeline.add_observer(None, Arc::clone(&sees) as _).keep();
-        sees
-    }
-
-    fn seen(&self) -> Vec<String> {
-        self.0.lock().unwrap().clone()
-    }
-}
-
-impl crate::pipeline::ResultObserver for Sees {
-    fn observe(&self, call: &Call, result: &CallResult) {
-        let code = result.as_ref().map_or_else(|failure| failure.code.as_str(), |_| "ok");
-        self.0.lock().unwrap().push(format!("{} {code}", number(&call.id)));
-    }
-}
+use crate::pipeline::script::Sees;
 
 /// P-10, P-14, L-5
 #[tokio::test]
@@ -101,12 +80,9 @@ async fn a_driver_that_is_dropped_stops_its_bodies_and_settles_their_events() {
 #[tokio::test]
 async fn an_observer_sees_the_calls_that_nobody_decided_on() {
     let setup = Setup::new(config());
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, |call| number(call).to_string());
     let mut bench = setup.start();
-    let mut deep = Value::Null;
-    for _ in 0..1_000 {
-        deep = Value::Array(vec![deep]);
-    }
+    let deep = crate::json::nested(1_000);
     bench.handle.submit("now".into(), deep).unwrap();
     bench.quiet().await;
     let report = bench.close().await;
@@ -119,7 +95,7 @@ async fn an_observer_sees_the_calls_that_nobody_decided_on() {
 async fn a_denial_that_nobody_reviews_in_time_stays_one() {
     let setup = Setup::new(config()).watched();
     setup.watch.hold_review.store(true, Ordering::Relaxed);
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, |call| number(call).to_string());
     let mut bench = setup.start();
     bench.submit("denied");
     bench.quiet().await;
@@ -154,7 +130,7 @@ async fn an_ended_run_takes_its_time_once() {
 #[tokio::test]
 async fn a_dropped_lane_says_of_each_call_what_is_known() {
     let setup = Setup::new(LaneConfig { commit_order: CommitOrder::Submission, ..config() });
-    let sees = Sees::all(&setup);
+    let sees = Sees::all(&setup.pipeline, |call| number(call).to_string());
     setup.pipeline.add_pre(None, Arc::new(setup.watch.clone())).keep();
     let bench = setup.start();
     // The first keeps the others waiting; the last one waits for somebody's approval.

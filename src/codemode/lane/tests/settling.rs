@@ -109,10 +109,7 @@ async fn a_tool_that_changes_its_input_cannot_change_the_log() {
 async fn arguments_of_any_depth_are_refused_without_harm() {
     let mut bench = Bench::new(config());
     for _ in 0..2 {
-        let mut args = Value::Null;
-        for _ in 0..100_000 {
-            args = Value::Array(vec![args]);
-        }
+        let args = crate::json::nested(100_000);
         bench.handle.submit("now".into(), args).unwrap();
     }
     bench.quiet().await;
