@@ -1,5 +1,5 @@
-//! Checks the V8 archive and makes the start-up snapshot: V8's heap after `runtime-js/` has run, so that no run has
-//! to repeat it (E-5, E-15).
+//! Checks what `third_party/` carries and makes the two snapshots: V8's heap after `runtime-js/` has run, so that no run
+//! has to repeat it (E-5, E-15), and the heap with the TypeScript compiler, for the check before a run (CM-27).
 //!
 //! Does nothing without the feature `engine`.
 
@@ -13,8 +13,14 @@
 )]
 
 #[cfg(feature = "engine")]
+#[path = "build/checker.rs"]
+mod checker;
+#[cfg(feature = "engine")]
 #[path = "build/checksum.rs"]
 mod checksum;
+#[cfg(feature = "engine")]
+#[path = "build/evaluate.rs"]
+mod evaluate;
 #[cfg(feature = "engine")]
 #[path = "src/engine/manifest.rs"]
 mod manifest;
@@ -30,8 +36,17 @@ fn main() {
     #[cfg(feature = "engine")]
     {
         verify_archive();
+        start_v8();
         snapshot::write();
+        checker::write();
     }
+}
+
+#[cfg(feature = "engine")]
+fn start_v8() {
+    v8::V8::set_flags_from_string(manifest::V8_FLAGS);
+    v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
+    v8::V8::initialize();
 }
 
 #[cfg(feature = "engine")]

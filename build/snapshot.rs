@@ -6,8 +6,6 @@
 #![expect(
     clippy::expect_used,
     clippy::panic,
-    clippy::print_stderr,
-    clippy::exit,
     reason = "a build that cannot be finished ends with its message"
 )]
 
@@ -15,7 +13,8 @@ use std::path::Path;
 
 use v8::MapFnTo;
 
-use crate::manifest::{NATIVES, V8_FLAGS};
+use crate::evaluate::{Compile, evaluate};
+use crate::manifest::NATIVES;
 use crate::runtime_files::runtime_files;
 
 /// Stands in for the native function of this place. Each must have an address of its own, since the snapshot
@@ -50,12 +49,6 @@ pub(crate) fn write() {
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=src/engine/manifest.rs");
 
-    v8::V8::set_flags_from_string(V8_FLAGS);
-    // Functions are compiled now instead of when they are first called: a run calls most of them once.
-    v8::V8::set_flags_from_string("--no-lazy --no-lazy-eval --no-lazy-streaming");
-    v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
-    v8::V8::initialize();
-
     let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
     assert_eq!(references.len(), NATIVES.len());
     let mut isolate = v8::Isolate::snapshot_creator(Some(references.to_vec().into()), None);
@@ -71,7 +64,8 @@ pub(crate) fn write() {
             let source =
                 std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
             let name = file.file_name().unwrap_or_default().to_string_lossy();
-            entry = Some(evaluate(scope, &name, &source));
+            // Functions are compiled now instead of when they are first called: a run calls most of them once.
+            entry = Some(evaluate(scope, &format!("isolane:runtime-js/{name}"), &source, Compile::Eagerly));
         }
         let entry = entry.expect("there are runtime files");
         let entry = entry.to_object(scope).expect("the last file evaluates to the record of entry functions");
@@ -92,21 +86,4 @@ fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::
     }
     let key = v8::String::new(scope, "__native").expect("short");
     context.global(scope).set(scope, key.into(), natives.into());
-}
-
-fn evaluate<'s>(scope: &mut v8::PinScope<'s, '_>, name: &str, source: &str) -> v8::Local<'s, v8::Value> {
-    v8::tc_scope!(let scope, scope);
-    let text = v8::String::new(scope, source).expect("runtime files are short");
-    let resource = v8::String::new(scope, &format!("isolane:runtime-js/{name}")).expect("short");
-    let origin =
-        v8::ScriptOrigin::new(scope, resource.into(), 0, 0, false, 0, None, false, false, false, None);
-    let value = v8::Script::compile(scope, text, Some(&origin)).and_then(|script| script.run(scope));
-    if let Some(value) = value {
-        return value;
-    }
-    // The isolate is of no more use, and its destructor would hide the message.
-    let message = scope.message().map(|message| message.get(scope).to_rust_string_lossy(scope));
-    let line = scope.message().and_then(|message| message.get_line_number(scope));
-    eprintln!("runtime-js/{name}:{}: {}", line.unwrap_or(0), message.unwrap_or_default());
-    std::process::exit(1);
 }

@@ -4,6 +4,7 @@
 //! stands behind [`CodeRuntime`]. It calls the pipeline and the ledger.
 
 pub mod bindings;
+pub mod check;
 pub mod lane;
 mod notes;
 pub mod program;

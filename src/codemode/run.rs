@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
+use crate::codemode::check::{CheckMode, ProgramCheck, TypeChecker};
 use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot};
 use crate::codemode::notes;
 use crate::codemode::program::{
@@ -88,7 +89,16 @@ pub struct ProgramRunner {
     pipeline: Pipeline,
     runtime: Arc<dyn CodeRuntime>,
     clock: Arc<dyn Clock>,
+    check: Option<ProgramCheck>,
     bindings: Arc<Mutex<BindingCache>>,
+}
+
+/// A program that may run.
+struct Prepared {
+    program: Arc<PreparedProgram>,
+    bindings: Arc<Bindings>,
+    /// What the type check remarked.
+    notes: Vec<String>,
 }
 
 /// The bindings of the scopes that ran last, by the view they were made from.
@@ -102,7 +112,13 @@ const CACHED_SCOPES: usize = 16;
 impl ProgramRunner {
     /// A runner over a pipeline and a runtime.
     pub fn new(pipeline: Pipeline, runtime: Arc<dyn CodeRuntime>, clock: Arc<dyn Clock>) -> Self {
-        Self { pipeline, runtime, clock, bindings: Arc::default() }
+        Self { pipeline, runtime, clock, check: None, bindings: Arc::default() }
+    }
+
+    /// Checks the types of every program before it runs (CM-27).
+    pub fn with_check(mut self, checker: Arc<dyn TypeChecker>, mode: CheckMode) -> Self {
+        self.check = ProgramCheck::new(checker, mode);
+        self
     }
 
     /// The pipeline that sub-calls go through.
@@ -132,7 +148,11 @@ impl ProgramRunner {
         let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
         let mut outcome = match prepared {
             Err(failure) => RunOutcome::failed(failure),
-            Ok((program, bindings)) => self.execute(&run, program, bindings, state, spent).await,
+            Ok(Prepared { program, bindings, notes }) => {
+                let mut outcome = self.execute(&run, program, bindings, state, spent).await;
+                outcome.notes.splice(0..0, notes);
+                outcome
+            }
         };
         outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
         let failed = outcome.result.as_ref().err().map(|failure| failure.kind.as_str());
@@ -145,13 +165,13 @@ impl ProgramRunner {
 
     /// Ends with the run's time; never for a program that is prepared on the spot.
     async fn wall(&self, run: &ProgramRun) {
-        if prepared_inline(&run.code) {
+        if self.check.is_none() && prepared_inline(&run.code) {
             std::future::pending::<()>().await;
         }
         self.clock.sleep(run.limits.wall).await;
     }
 
-    async fn prepare(&self, run: &ProgramRun) -> Result<(Arc<PreparedProgram>, Arc<Bindings>), RunFailure> {
+    async fn prepare(&self, run: &ProgramRun) -> Result<Prepared, RunFailure> {
         let view = self
             .pipeline
             .registry()
@@ -171,7 +191,12 @@ impl ProgramRunner {
                 ))
             })
         };
-        Ok((Arc::new(prepared?), bindings))
+        let program = Arc::new(prepared?);
+        let notes = match &self.check {
+            Some(check) => check.judge(&view, &program).await?,
+            None => Vec::new(),
+        };
+        Ok(Prepared { program, bindings, notes })
     }
 
     fn bindings(&self, run: &ProgramRun, view: &RegistryView) -> Arc<Bindings> {

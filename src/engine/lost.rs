@@ -11,18 +11,32 @@ use std::thread;
 use crate::engine::state::Trip;
 use crate::engine::supervision::Meter;
 
-thread_local! {
-    /// The meter of the run on this thread; absent on threads that run no program.
-    static RUNNING: RefCell<Option<Arc<Meter>>> = const { RefCell::new(None) };
+/// What a thread works on.
+enum Work {
+    /// A run, with its meter.
+    Run(Arc<Meter>),
+    /// The check of a program; whoever waits for it gives up by its limit.
+    Check,
 }
 
-/// Marks this thread as the one of a run, until it is dropped.
+thread_local! {
+    /// What this thread works on; absent on V8's own threads.
+    static RUNNING: RefCell<Option<Work>> = const { RefCell::new(None) };
+}
+
+/// Marks this thread as the one of a run or a check, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Running(());
 
 impl Running {
     pub(super) fn begin(meter: &Arc<Meter>) -> Self {
-        RUNNING.set(Some(Arc::clone(meter)));
+        RUNNING.set(Some(Work::Run(Arc::clone(meter))));
+        Self(())
+    }
+
+    /// For a thread that checks programs.
+    pub(super) fn check() -> Self {
+        RUNNING.set(Some(Work::Check));
         Self(())
     }
 }
@@ -33,12 +47,16 @@ impl Drop for Running {
     }
 }
 
-/// Ends the run of this thread and never returns; returns at once on a thread without a run.
+/// Ends the run of this thread and never returns; returns at once on a thread without work.
 pub(super) fn hold_thread() {
-    let Some(meter) = RUNNING.take() else { return };
-    meter.trip(Trip::Heap);
-    meter.abandon();
-    drop(meter);
+    match RUNNING.take() {
+        None => return,
+        Some(Work::Run(meter)) => {
+            meter.trip(Trip::Heap);
+            meter.abandon();
+        }
+        Some(Work::Check) => {}
+    }
     loop {
         thread::park();
     }

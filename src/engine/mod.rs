@@ -1,9 +1,11 @@
 //! The engine: everything that names V8, and the only `unsafe`.
 //!
-//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog and the in-process runtime.
+//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog, the in-process runtime and
+//! the type checker.
 //! It decides nothing about tools: a call of a program goes to the lane and nowhere else. It calls `codemode`.
 
 mod allocator;
+mod checker;
 mod in_process;
 mod isolate;
 mod lost;
@@ -15,5 +17,6 @@ mod stack;
 mod state;
 mod supervision;
 
+pub use checker::{TypeScriptChecker, TypeScriptOptions};
 pub use in_process::{InProcessOptions, InProcessRuntime};
 pub use platform::v8_version;

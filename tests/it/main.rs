@@ -10,6 +10,7 @@
 
 #[cfg(feature = "cli")]
 mod cli;
+mod checker;
 mod clones;
 mod globals;
 mod hostile;
@@ -21,5 +22,6 @@ mod reported;
 mod run_code;
 mod runtime_js;
 mod runtimes;
+mod sdk;
 mod state;
 mod support;

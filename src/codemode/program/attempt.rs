@@ -25,6 +25,10 @@ use super::{refuse, stack};
 pub(super) struct Built {
     pub(super) script: String,
     pub(super) map: Map,
+    /// What the script was made from, types and all, with the statement that gives its value on a line of its own.
+    pub(super) typed: String,
+    /// How many lines of it are the author's.
+    pub(super) typed_lines: usize,
     /// To be undone in this order.
     pub(super) undo: Vec<Undo>,
     pub(super) notes: Vec<String>,
@@ -166,7 +170,9 @@ fn finish(source: &Source, module: &Module, hints: &ToolHints<'_>) -> Result<Bui
     waits.sort_by_key(|wait| !wait.bare);
     let waits = source.positions(waits.iter().map(|wait| wait.offset));
     let deepest = Position { line: 1, column: 1 };
-    let built = Built { script, map, undo, notes: shaped.notes, waits, deepest };
+    let typed_lines = Lines::new(&body).count();
+    let typed = format!("{body}\n{}\n", shaped.value);
+    let built = Built { script, map, typed, typed_lines, undo, notes: shaped.notes, waits, deepest };
     // What the TypeScript parser lets pass, such as decorators of nothing, must not reach V8.
     if let Err(fault) = parse::parse_javascript(&built.script) {
         let place = Lines::new(&built.script).position(&built.script, fault.offset);
@@ -179,8 +185,12 @@ fn finish(source: &Source, module: &Module, hints: &ToolHints<'_>) -> Result<Bui
 impl Built {
     /// Where a place of the script is in the text; the text may be shorter than that.
     pub(super) fn locate(&self, place: Position) -> Option<Position> {
-        let position = self.map.origin(place)?;
-        Some(self.undo.iter().fold(position, |position, undo| undo.position(position)))
+        Some(self.before_edits(self.map.origin(place)?))
+    }
+
+    /// Where a place of the edited text is in the text.
+    pub(super) fn before_edits(&self, place: Position) -> Position {
+        self.undo.iter().fold(place, |position, undo| undo.position(position))
     }
 }
 

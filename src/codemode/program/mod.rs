@@ -36,6 +36,9 @@ use position::Lines;
 pub use hints::{ArgumentNames, ToolHints, explain_missing_global};
 pub use position::Position;
 
+/// What stands before a program that is checked; it is on the program's first line.
+const TYPED_HEAD: &str = "async function program() {";
+
 /// What a text may be at most before it is parsed (M10, M11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProgramLimits {
@@ -218,6 +221,24 @@ impl PreparedProgram {
         &self.inner.built.script
     }
 
+    /// The program with its types, as a module for a compiler to check (CM-27): one asynchronous function that holds what
+    /// was written. What makes a program of a text (fences, `export`, a value that is not returned) is resolved.
+    pub fn typed(&self) -> String {
+        format!("{TYPED_HEAD}{}}}\n", self.inner.built.typed)
+    }
+
+    /// Where a place of [`PreparedProgram::typed`] is in the text as written; lines and columns as in
+    /// [`PreparedProgram::locate`]. `None` for what the program's author did not write.
+    pub fn locate_typed(&self, line: u32, column: u32) -> Option<Position> {
+        let built = &self.inner.built;
+        let head = if line == 1 { u32::try_from(TYPED_HEAD.len()).ok()? } else { 0 };
+        let column = column.checked_sub(head).filter(|column| *column > 0)?;
+        if usize::try_from(line).ok()? > built.typed_lines {
+            return None;
+        }
+        self.in_text(built.before_edits(Position { line, column }))
+    }
+
     /// The text as the model wrote it, whole.
     pub fn written(&self) -> &str {
         &self.inner.written
@@ -229,7 +250,11 @@ impl PreparedProgram {
     /// for what the program's author did not write.
     pub fn locate(&self, script_line: u32, script_column: u32) -> Option<Position> {
         let place = Position { line: script_line, column: script_column.max(1) };
-        let position = self.inner.built.locate(place)?;
+        self.in_text(self.inner.built.locate(place)?)
+    }
+
+    /// The place, if the text has it; the end of its line at most.
+    fn in_text(&self, position: Position) -> Option<Position> {
         let text = without_mark(&self.inner.written);
         let lines = Lines::new(text);
         let offset = lines.offset(text, position)?;

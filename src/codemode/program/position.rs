@@ -47,7 +47,6 @@ impl Lines {
     }
 
     /// How many lines there are; never 0.
-    #[cfg(test)]
     pub(super) fn count(&self) -> usize {
         self.spans.len()
     }

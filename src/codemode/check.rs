@@ -1,0 +1,293 @@
+//! The type check of a program before it runs (CM-27).
+//!
+//! Owns what a check is asked and how its findings are told: with places in the program as written, and with the line
+//! itself. It never runs a program and never decides what follows from a finding; the run does, by [`CheckMode`]. It
+//! calls a [`TypeChecker`], which the engine implements.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::codemode::program::{Position, PreparedProgram};
+use crate::limits::spell_duration;
+use crate::outcome::{RunFailure, RunFailureKind};
+use crate::pipeline::BoxFuture;
+use crate::registry::RegistryView;
+use crate::sdk::{SdkOptions, SdkTool, render_typescript};
+
+/// What a type error of a program means for its run (CM-27).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckMode {
+    /// Nothing is checked.
+    #[default]
+    Off,
+    /// The program runs, and its outcome has a note for each finding.
+    Warn,
+    /// A program with an error does not run: it has no effect at all. Neither does one that could not be checked.
+    Enforce,
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// The program is wrong.
+    Error,
+    /// The program can be right.
+    Warning,
+}
+
+/// One finding, at its place in the program as written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// The compiler's number, such as `TS2551`, or `unawaited`.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is wrong, with the nearest name where there is one. May have several lines.
+    pub message: String,
+    /// What else the compiler says to it, such as that an `await` was forgotten. Empty in most cases.
+    pub hints: Vec<String>,
+    /// Line of the first character, from 1; absent when it is not in what the author wrote.
+    pub line: Option<u32>,
+    /// Column of the first character in UTF-16 units, from 1; absent with `line`.
+    pub column: Option<u32>,
+    /// Line of the place behind the last character.
+    pub end_line: Option<u32>,
+    /// Column of the place behind the last character.
+    pub end_column: Option<u32>,
+    /// The line with a caret; absent with `line`.
+    pub frame: Option<String>,
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Some(line), Some(column)) = (self.line, self.column) {
+            write!(f, "{line}:{column} ")?;
+        }
+        write!(f, "{} {}", self.code, self.message)?;
+        for hint in &self.hints {
+            write!(f, " ({hint})")?;
+        }
+        Ok(())
+    }
+}
+
+/// What the check of a program found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CheckReport {
+    /// The findings by place, the first fifty.
+    pub diagnostics: Vec<Diagnostic>,
+    /// How many there are.
+    pub found: usize,
+}
+
+impl CheckReport {
+    /// Whether there is an error.
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
+    }
+}
+
+/// What a checker is asked.
+#[derive(Clone, Debug)]
+pub struct CheckRequest {
+    /// The declarations that the program is written against: a rendered SDK.
+    pub declarations: Arc<str>,
+    /// The text to check, a module.
+    pub program: String,
+    /// What is checked.
+    pub scope: CheckScope,
+}
+
+/// What a check looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CheckScope {
+    /// The program, as one that a model wrote: what runs all the same is let pass.
+    #[default]
+    Program,
+    /// The program and the declarations, with all that `--strict` says. For tests of a renderer.
+    Declarations,
+    /// These and the libraries of what every program has.
+    Libraries,
+}
+
+/// A place of a checked text, and what is wrong there.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Finding {
+    /// The compiler's number, such as `TS2551`, or `unawaited`.
+    pub code: String,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is wrong.
+    pub message: String,
+    /// What else there is to say.
+    pub hints: Vec<String>,
+    /// `/program.ts` is the text, `/sdk.d.ts` the declarations; absent when it is about no file.
+    pub file: Option<String>,
+    /// Line, from 1.
+    pub line: Option<u32>,
+    /// Column in UTF-16 units, from 1.
+    pub column: Option<u32>,
+    /// Line of the place behind it.
+    pub end_line: Option<u32>,
+    /// Column of the place behind it.
+    pub end_column: Option<u32>,
+}
+
+/// What a checker found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+pub struct Findings {
+    /// By place; the first fifty, or all when more than a program is checked.
+    pub diagnostics: Vec<Finding>,
+    /// How many there are.
+    pub found: usize,
+}
+
+/// Why there is no answer. Nothing is known about the program then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// It took longer than it may.
+    #[error("the type check did not end within {}; write simpler types", spell_duration(*limit))]
+    TimedOut {
+        /// The limit.
+        limit: Duration,
+    },
+    /// The compiler used more memory than it may.
+    #[error("the type check used more than {} MiB of memory; write simpler types", limit / (1024 * 1024))]
+    Heap {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The compiler gave up, in its own words.
+    #[error("the type check gave up: {0}; write simpler types, or split the program into steps")]
+    GaveUp(String),
+    /// There is no compiler: a bug of the build, or no thread could be started.
+    #[error("the type checker could not be started: {0}")]
+    Unavailable(String),
+}
+
+/// Checks texts against declarations, with the real compiler.
+pub trait TypeChecker: Send + Sync + fmt::Debug {
+    /// Checks one text. Dropping the future ends the check.
+    fn check(&self, request: CheckRequest) -> BoxFuture<'static, Result<Findings, CheckError>>;
+}
+
+/// The check of every program of a runner.
+#[derive(Clone, Debug)]
+pub(super) struct ProgramCheck {
+    checker: Arc<dyn TypeChecker>,
+    mode: CheckMode,
+}
+
+/// Most findings that a note or a failure spells out.
+const SPELLED_OUT: usize = 10;
+
+impl ProgramCheck {
+    /// `None` when nothing is to be checked.
+    pub(super) fn new(checker: Arc<dyn TypeChecker>, mode: CheckMode) -> Option<Self> {
+        (mode != CheckMode::Off).then_some(Self { checker, mode })
+    }
+
+    /// The notes for a program that may run, or why it may not.
+    pub(super) async fn judge(
+        &self,
+        view: &RegistryView,
+        program: &PreparedProgram,
+    ) -> Result<Vec<String>, RunFailure> {
+        let checked = check_program(&*self.checker, declarations(view), program).await;
+        match (self.mode, checked) {
+            (CheckMode::Enforce, Ok(report)) if report.has_errors() => Err(refusal(&report)),
+            (CheckMode::Enforce, Err(error)) => {
+                let message = format!("the program did not run: {error}");
+                Err(RunFailure::new(RunFailureKind::Type, message))
+            }
+            (_, Ok(report)) => Ok(spell(&report.diagnostics, report.found)),
+            (_, Err(error)) => Ok(vec![format!("the types of the program were not checked: {error}")]),
+        }
+    }
+}
+
+/// The SDK of what a view lets programs call.
+fn declarations(view: &RegistryView) -> Arc<str> {
+    let definitions: Vec<_> = view.callable().map(|tool| Arc::clone(tool.definition())).collect();
+    let tools: Vec<_> = definitions
+        .iter()
+        .map(|definition| SdkTool {
+            name: definition.name().as_str(),
+            description: &definition.model().description,
+            parameters: &definition.model().parameters,
+            output: definition.output().schema.source(),
+        })
+        .collect();
+    render_typescript(&tools, &SdkOptions::default()).text.into()
+}
+
+/// A line for each finding, and one for those that are left out.
+fn spell<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>, found: usize) -> Vec<String> {
+    let mut lines: Vec<String> =
+        diagnostics.into_iter().take(SPELLED_OUT).map(|finding| format!("type check: {finding}")).collect();
+    let left = found.saturating_sub(lines.len());
+    if left > 0 {
+        lines.push(format!("type check: {left} more"));
+    }
+    lines
+}
+
+/// The failure of a program with errors: nothing of it ran.
+fn refusal(report: &CheckReport) -> RunFailure {
+    let mut errors = report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
+    let Some(first) = errors.next() else { return RunFailure::new(RunFailureKind::Type, "a type error") };
+    let others: Vec<String> = spell(errors, 0).iter().map(|line| format!("\n{line}")).collect();
+    let hints: Vec<String> = first.hints.iter().map(|hint| format!(" ({hint})")).collect();
+    RunFailure {
+        kind: RunFailureKind::Type,
+        message: format!(
+            "{} {}{}; the program did not run, so nothing was done{}",
+            first.code,
+            first.message,
+            hints.concat(),
+            others.concat()
+        ),
+        line: first.line,
+        column: first.column,
+        frame: first.frame.clone(),
+        stack: None,
+    }
+}
+
+/// Checks a program against an SDK.
+pub async fn check_program(
+    checker: &dyn TypeChecker,
+    declarations: Arc<str>,
+    program: &PreparedProgram,
+) -> Result<CheckReport, CheckError> {
+    let request = CheckRequest { declarations, program: program.typed(), scope: CheckScope::Program };
+    let Findings { diagnostics, found } = checker.check(request).await?;
+    let diagnostics = diagnostics.into_iter().map(|finding| place(finding, program)).collect();
+    Ok(CheckReport { diagnostics, found })
+}
+
+fn place(finding: Finding, program: &PreparedProgram) -> Diagnostic {
+    let locate = |line: Option<u32>, column: Option<u32>| program.locate_typed(line?, column?);
+    let start = locate(finding.line, finding.column);
+    // What ends behind the program ends with it.
+    let end = start.and_then(|_| locate(finding.end_line, finding.end_column)).filter(|end| Some(*end) >= start);
+    Diagnostic {
+        code: finding.code,
+        severity: finding.severity,
+        message: finding.message,
+        hints: finding.hints,
+        line: start.map(|start| start.line),
+        column: start.map(|start| start.column),
+        end_line: end.map(|end| end.line),
+        end_column: end.map(|end| end.column),
+        frame: start.map(|start: Position| program.frame(start)),
+    }
+}

@@ -1,0 +1,1 @@
+//! The type check of programs (CM-27).
