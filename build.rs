@@ -36,17 +36,10 @@ fn main() {
     #[cfg(feature = "engine")]
     {
         verify_archive();
-        start_v8();
-        snapshot::write();
-        checker::write();
+        evaluate::start_v8();
+        let runtime = snapshot::write();
+        checker::write(runtime);
     }
-}
-
-#[cfg(feature = "engine")]
-fn start_v8() {
-    v8::V8::set_flags_from_string(manifest::V8_FLAGS);
-    v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
-    v8::V8::initialize();
 }
 
 #[cfg(feature = "engine")]

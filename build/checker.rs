@@ -21,6 +21,7 @@ use flate2::write::DeflateEncoder;
 
 use crate::checksum;
 use crate::evaluate::{Compile, evaluate};
+use crate::snapshot::references;
 
 /// The package, as it is published.
 const PACKAGE: &str = "third_party/typescript/typescript-6.0.3.tgz";
@@ -40,7 +41,9 @@ const LEFT_OUT: [&str; 8] = [
     "esnext.temporal",
 ];
 
-pub(crate) fn write() {
+/// Writes the snapshot. It is made from that of the runtime, and adds nothing to the part of the heap that is never
+/// written: V8 shares that part among all isolates of a process, and so it must be the same in both.
+pub(crate) fn write(runtime: Vec<u8>) {
     let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     println!("cargo:rerun-if-changed=third_party/typescript");
@@ -62,7 +65,12 @@ pub(crate) fn write() {
     let globals = own("globals.d.ts");
     libraries.push(("globals.d.ts", &globals));
 
-    let mut isolate = v8::Isolate::snapshot_creator(None, None);
+    v8::V8::set_flags_from_string("--no-extensible-ro-snapshot");
+    let mut isolate = v8::Isolate::snapshot_creator_from_existing_snapshot(
+        v8::StartupData::from(runtime),
+        Some(references().into()),
+        None,
+    );
     {
         v8::scope!(let scope, &mut isolate);
         let context = v8::Context::new(scope, v8::ContextOptions::default());
@@ -86,7 +94,8 @@ pub(crate) fn write() {
     packed.write_all(&blob).expect("memory can be written");
     let packed = packed.finish().expect("memory can be written");
     std::fs::write(Path::new(&out).join("checker.bin"), packed).expect("OUT_DIR can be written");
-    std::fs::write(Path::new(&out).join("checker.len"), format!("{}", blob.len())).expect("OUT_DIR can be written");
+    std::fs::write(Path::new(&out).join("checker.len"), format!("{}", blob.len()))
+        .expect("OUT_DIR can be written");
 }
 
 /// The files of the package's folder `lib` itself, by name.
@@ -116,7 +125,8 @@ fn collect<'f>(files: &'f BTreeMap<String, String>, name: &str, into: &mut Vec<(
         return;
     }
     let (file, text) = files.get_key_value(&file).unwrap_or_else(|| panic!("the package has no {file}"));
-    let references = text.lines().filter_map(|line| line.strip_prefix("/// <reference lib=\"")?.split_once('"'));
+    let references =
+        text.lines().filter_map(|line| line.strip_prefix("/// <reference lib=\"")?.split_once('"'));
     for (other, _) in references {
         collect(files, other, into);
     }
@@ -143,7 +153,10 @@ fn rehearse(
     assert!(!answer.starts_with("{\"failed\""), "{answer}");
 }
 
-fn object<'s>(scope: &v8::PinScope<'s, '_>, entries: &[(&str, impl AsRef<str>)]) -> v8::Local<'s, v8::Object> {
+fn object<'s>(
+    scope: &v8::PinScope<'s, '_>,
+    entries: &[(&str, impl AsRef<str>)],
+) -> v8::Local<'s, v8::Object> {
     let object = v8::Object::new(scope);
     for (name, value) in entries {
         let (name, value) = (text(scope, name), text(scope, value.as_ref()));

@@ -1,6 +1,6 @@
-//! Runs a script while a snapshot is made.
+//! V8 in the build script: its start, and the scripts that run while a snapshot is made.
 //!
-//! Owns how a script is compiled and how its failure ends the build. It never catches a failure.
+//! Owns the flags, how a script is compiled and how its failure ends the build. It never catches a failure.
 
 #![expect(
     clippy::expect_used,
@@ -8,6 +8,17 @@
     clippy::exit,
     reason = "a build that cannot be finished ends with its message"
 )]
+
+use crate::manifest::V8_FLAGS;
+
+/// Starts V8, once.
+pub(crate) fn start_v8() {
+    v8::V8::set_flags_from_string(V8_FLAGS);
+    // The second snapshot is made under one flag more than the first.
+    v8::V8::set_flags_from_string("--no-freeze-flags-after-init");
+    v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
+    v8::V8::initialize();
+}
 
 /// When functions are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

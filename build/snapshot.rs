@@ -42,16 +42,22 @@ fn templates<'s>(scope: &mut v8::PinScope<'s, '_>) -> Vec<v8::Local<'s, v8::Func
     functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
 }
 
-pub(crate) fn write() {
+/// What stands in for the natives, by their places.
+pub(crate) fn references() -> Vec<v8::ExternalReference> {
+    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
+    assert_eq!(references.len(), NATIVES.len());
+    references.to_vec()
+}
+
+/// Writes the snapshot, and gives it to those that are made from it.
+pub(crate) fn write() -> Vec<u8> {
     let root = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     let out = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     println!("cargo:rerun-if-changed=runtime-js");
     println!("cargo:rerun-if-changed=build");
     println!("cargo:rerun-if-changed=src/engine/manifest.rs");
 
-    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
-    assert_eq!(references.len(), NATIVES.len());
-    let mut isolate = v8::Isolate::snapshot_creator(Some(references.to_vec().into()), None);
+    let mut isolate = v8::Isolate::snapshot_creator(Some(references().into()), None);
     {
         v8::scope!(let scope, &mut isolate);
         let context = v8::Context::new(scope, v8::ContextOptions::default());
@@ -74,6 +80,7 @@ pub(crate) fn write() {
     }
     let blob = isolate.create_blob(v8::FunctionCodeHandling::Keep).expect("V8 makes the snapshot");
     std::fs::write(Path::new(&out).join("snapshot.bin"), &*blob).expect("OUT_DIR can be written");
+    blob.to_vec()
 }
 
 fn install_natives(scope: &mut v8::PinScope<'_, '_>, context: v8::Local<'_, v8::Context>) {

@@ -1,4 +1,4 @@
-//! The V8 archive is the one that the repository vouches for, and the build uses it.
+//! What `third_party/` carries is what the repository vouches for, and the build uses it.
 //!
 //! Owns the check of `third_party/` and of the places that must agree on the version of V8. It includes the build
 //! script's own check and shows what that lets through. It links no V8.
@@ -42,15 +42,33 @@ fn cargo_links_the_archive_that_is_checked_in() {
     assert!(sums.ends_with(&format!("  {ARCHIVE}\n")), "{sums}");
 }
 
+/// CM-27
 #[test]
-fn third_party_holds_the_archive_with_its_recipe_and_nothing_else() {
+fn the_compiler_has_the_checksum_that_is_checked_in() {
+    let folder = root().join("third_party/typescript");
+    let sums = std::fs::read_to_string(folder.join("SHA256SUMS")).unwrap();
+    let (_, package) = sums.trim_end().split_once("  ").unwrap();
+    assert_eq!(checksum::verify(&folder.join(package), &folder.join("SHA256SUMS")), Ok(()));
+    let version = package.strip_prefix("typescript-").and_then(|rest| rest.strip_suffix(".tgz")).unwrap();
+    for page in ["third_party/typescript/README.md", "NOTICE", "build/checker.rs"] {
+        let text = std::fs::read_to_string(root().join(page)).unwrap();
+        assert!(text.contains(version), "{page} does not name {version}");
+    }
+}
+
+#[test]
+fn third_party_holds_what_is_carried_and_nothing_else() {
     let names = |path: &Path| -> BTreeSet<String> {
         let entries = std::fs::read_dir(path).unwrap();
         entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect()
     };
     let expected =
         |names: &[&str]| -> BTreeSet<String> { names.iter().map(|&name| name.to_owned()).collect() };
-    assert_eq!(names(&root().join("third_party")), expected(&["v8"]));
+    assert_eq!(names(&root().join("third_party")), expected(&["typescript", "v8"]));
+    assert_eq!(
+        names(&root().join("third_party/typescript")),
+        expected(&["README.md", "SHA256SUMS", "typescript-6.0.3.tgz"])
+    );
     assert_eq!(
         names(&folder()),
         expected(&[

@@ -25,6 +25,7 @@ const EXAMPLES: &str = "\
 Examples:
   isolane run -e 'return 1 + 1'
   isolane run program.ts --root ~/project
+  isolane check program.ts
   isolane sdk
   isolane call grep '{\"pattern\": \"TODO\"}'";
 
@@ -32,6 +33,7 @@ const LONG_EXAMPLES: &str = "\
 Examples:
   isolane run -e 'return 1 + 1'
   isolane run program.ts --root ~/project
+  isolane check program.ts
   isolane sdk
   isolane call grep '{\"pattern\": \"TODO\"}'
 
@@ -49,6 +51,7 @@ Environment:
 pub(super) enum Command {
     // What each is for stands at its arguments: a comment here would replace the long form there.
     Run(RunArgs),
+    Check(CheckArgs),
     Sdk(SdkArgs),
     Tools(ToolsArgs),
     Call(CallArgs),
@@ -60,6 +63,7 @@ impl Command {
     pub(super) fn prints_json(&self) -> bool {
         match self {
             Self::Run(args) => args.json,
+            Self::Check(args) => args.json,
             Self::Sdk(args) => args.json,
             Self::Tools(args) => args.json,
             Self::Call(args) => args.json,
@@ -124,10 +128,25 @@ pub(super) struct RunArgs {
     /// Append what happens to this file, one JSON event a line; it is made if it is not there.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) events: Option<PathBuf>,
+    /// Check the types of the program before it runs: `warn` says what it found, `enforce` runs no program with an error.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t)]
+    pub(super) check: Check,
     #[command(flatten)]
     pub(super) deployment: DeploymentArgs,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
+}
+
+/// What a type error of a program means for its run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Check {
+    /// Nothing is checked.
+    #[default]
+    Off,
+    /// The program runs, with a note for each finding.
+    Warn,
+    /// A program with an error does not run.
+    Enforce,
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -137,7 +156,35 @@ Examples:
   isolane run - < program.ts
   isolane run program.ts --json | jq .result
   isolane run program.ts --events events.jsonl --max-parallel 4
-  isolane run rename.ts --allow-write";
+  isolane run rename.ts --allow-write --check enforce";
+
+/// Check the types of a program against the tools, without running it.
+///
+/// The TypeScript compiler reads the program beside the SDK of the tools. What it finds goes to standard output with the
+/// line and a caret. What runs all the same is let pass, such as a parameter without a type. Exit code 1 when there is
+/// an error; warnings alone are 0.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub(super) struct CheckArgs {
+    /// File with the program, or `-` for standard input. Default: standard input, unless it is a terminal.
+    #[arg(value_name = "PROGRAM", conflicts_with = "code", value_hint = ValueHint::FilePath)]
+    pub(super) program: Option<PathBuf>,
+    /// The program itself.
+    #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
+    pub(super) code: Option<String>,
+    /// Print one JSON object, `{ok, diagnostics, found}`, and nothing else. Each diagnostic has `code`, `severity`,
+    /// `message`, `hints`, `line`, `column`, `end_line`, `end_column` and `frame`.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) deployment: DeploymentArgs,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  isolane check program.ts
+  isolane check -e 'return (await tools.list({})).entrys'
+  isolane check - --json < program.ts | jq .diagnostics";
 
 /// Print the SDK that programs are written against.
 #[derive(Debug, Args)]

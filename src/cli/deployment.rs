@@ -6,7 +6,8 @@
 use std::path::Path;
 
 use isolane::builtin::files::{FileToolOptions, Root, file_tools};
-use isolane::engine::InProcessRuntime;
+use isolane::codemode::check::CheckMode;
+use isolane::engine::{InProcessRuntime, TypeScriptChecker};
 use isolane::host::{Host, HostBuilder};
 use isolane::limits::RunLimits;
 
@@ -30,9 +31,20 @@ impl Deployment {
         self.allow_write.then(|| self.root.path())
     }
 
-    /// A host that can run programs.
-    pub(super) fn host_with(self, runtime: InProcessRuntime, limits: RunLimits) -> anyhow::Result<Host> {
-        Ok(self.builder()?.runtime(runtime).limits(limits).build()?)
+    /// A host that can run programs, and checks them before by this mode.
+    pub(super) fn host_with(
+        self,
+        runtime: InProcessRuntime,
+        limits: RunLimits,
+        check: CheckMode,
+    ) -> anyhow::Result<Host> {
+        let builder = self.builder()?.runtime(runtime).limits(limits);
+        Ok(builder.type_check(TypeScriptChecker::default(), check).build()?)
+    }
+
+    /// A host that can check programs, not run them.
+    pub(super) fn host_to_check(self) -> anyhow::Result<Host> {
+        Ok(self.builder()?.type_check(TypeScriptChecker::default(), CheckMode::Off).build()?)
     }
 
     /// A host that can call tools, not run programs.

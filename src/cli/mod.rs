@@ -9,6 +9,7 @@
 
 mod args;
 mod call;
+mod check;
 mod completions;
 mod deployment;
 mod events;
@@ -71,6 +72,7 @@ pub(crate) fn main() -> ExitCode {
     let json = cli.command.prints_json();
     let ending = logging::start().and_then(|()| match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Check(args) => check::check(args),
         Command::Sdk(args) => sdk::sdk(&args),
         Command::Tools(args) => tools::tools(&args),
         Command::Call(args) => call::call(args),

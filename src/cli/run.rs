@@ -12,11 +12,12 @@ use tokio_util::sync::CancellationToken;
 
 use isolane::clock::SystemClock;
 use isolane::codemode::LogSink;
+use isolane::codemode::check::CheckMode;
 use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{Host, RunOptions, Session};
 use isolane::outcome::{RunFailureKind, RunOutcome};
 
-use super::args::{DeploymentArgs, RunArgs};
+use super::args::{Check, DeploymentArgs, RunArgs};
 use super::deployment::{self, Deployment};
 use super::input::{Program, Source};
 use super::output::{self, StdoutError, complain};
@@ -36,10 +37,18 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     // From here on the isolate is being made, beside all that follows.
     let runtime = InProcessRuntime::new(&InProcessOptions { limits: limits.clone(), ..Default::default() });
     let program = source.load(limits.program_bytes)?;
-    let host = deployment.host_with(runtime, limits)?;
+    let host = deployment.host_with(runtime, limits, mode(args.check))?;
     let session = events::session(&host, id, ledger)?;
     let command = Run { host, session, program, tools: args.deployment, json: args.json };
     block_on(command.run())?
+}
+
+fn mode(check: Check) -> CheckMode {
+    match check {
+        Check::Off => CheckMode::Off,
+        Check::Warn => CheckMode::Warn,
+        Check::Enforce => CheckMode::Enforce,
+    }
 }
 
 /// Works a command to its end; what it leaves behind is not waited for.

@@ -178,20 +178,8 @@ impl ProgramRunner {
             .view(run.scope.as_ref())
             .map_err(|error| RunFailure::new(RunFailureKind::Abort, error.to_string()))?;
         let bindings = self.bindings(run, &view);
-        let limits = ProgramLimits { max_bytes: run.limits.program_bytes, ..ProgramLimits::default() };
-        let prepared = if prepared_inline(&run.code) {
-            prepare_program(&run.code, &limits, &bindings)
-        } else {
-            let (code, bindings) = (run.code.clone(), Arc::clone(&bindings));
-            let preparing = tokio::task::spawn_blocking(move || prepare_program(&code, &limits, &bindings));
-            preparing.await.unwrap_or_else(|_| {
-                Err(RunFailure::new(
-                    RunFailureKind::Syntax,
-                    "the program could not be prepared: the parser gave up",
-                ))
-            })
-        };
-        let program = Arc::new(prepared?);
+        let program = prepare_text(&run.code, run.limits.program_bytes, &bindings).await;
+        let program = Arc::new(program.map_err(syntax_failure)?);
         let notes = match &self.check {
             Some(check) => check.judge(&view, &program).await?,
             None => Vec::new(),
@@ -266,14 +254,31 @@ impl ProgramRunner {
     }
 }
 
-fn prepare_program(
+/// Prepares a text for tools of these names.
+pub(super) async fn prepare_text(
     code: &str,
-    limits: &ProgramLimits,
-    bindings: &Bindings,
-) -> Result<PreparedProgram, RunFailure> {
+    max_bytes: usize,
+    bindings: &Arc<Bindings>,
+) -> Result<PreparedProgram, ProgramError> {
+    if prepared_inline(code) {
+        return prepare_for(code, max_bytes, bindings);
+    }
+    let (code, bindings) = (code.to_owned(), Arc::clone(bindings));
+    let preparing = tokio::task::spawn_blocking(move || prepare_for(&code, max_bytes, &bindings));
+    preparing.await.unwrap_or_else(|_| {
+        Err(ProgramError {
+            kind: ProgramErrorKind::Syntax,
+            message: "the program could not be prepared: the parser gave up".to_owned(),
+            position: None,
+            frame: None,
+        })
+    })
+}
+
+fn prepare_for(code: &str, max_bytes: usize, bindings: &Bindings) -> Result<PreparedProgram, ProgramError> {
     let names: Vec<_> = bindings.names().iter().map(crate::ids::ToolName::as_str).collect();
-    program::prepare(code, limits, &ToolHints { names: &names, arguments: bindings.arguments() })
-        .map_err(syntax_failure)
+    let limits = ProgramLimits { max_bytes, ..ProgramLimits::default() };
+    program::prepare(code, &limits, &ToolHints { names: &names, arguments: bindings.arguments() })
 }
 
 fn syntax_failure(error: ProgramError) -> RunFailure {

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
+use crate::codemode::check::{CheckMode, TypeChecker};
 use crate::codemode::lane::CommitOrder;
 use crate::codemode::{
     CodeRuntime, OpenSessions, ProgramRunner, RunCodeSettings, SessionState, run_code_tool,
@@ -37,7 +38,7 @@ use crate::registry::{PresentationMode, Registry, RegistryError, Target};
 use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
-pub use session::{RunOptions, Session, SessionError, SessionOptions};
+pub use session::{RunOptions, Session, SessionCheckError, SessionError, SessionOptions};
 pub use step::StepOptions;
 
 /// How long tools that were told to stop are waited for at the end of a run, unless the host says otherwise.
@@ -70,6 +71,7 @@ pub struct Host {
 struct Shared {
     pipeline: Pipeline,
     runner: Option<ProgramRunner>,
+    checker: Option<Arc<dyn TypeChecker>>,
     clock: Arc<dyn Clock>,
     limits: RunLimits,
     commit_order: CommitOrder,
@@ -132,6 +134,7 @@ pub enum HostError {
 pub struct HostBuilder {
     tools: Vec<Tool>,
     runtime: Option<Arc<dyn CodeRuntime>>,
+    checker: Option<(Arc<dyn TypeChecker>, CheckMode)>,
     approval: Option<Arc<dyn ApprovalService>>,
     approvals: Option<Approvals>,
     policies: Vec<Box<dyn Policy>>,
@@ -154,6 +157,13 @@ impl HostBuilder {
     /// Sets the engine for programs. Absent: tools can be called, programs cannot be run.
     pub fn runtime(mut self, runtime: impl CodeRuntime + 'static) -> Self {
         self.runtime = Some(Arc::new(runtime));
+        self
+    }
+
+    /// Checks the types of every program before it runs (CM-27), and makes [`Session::check`] possible. Absent: nothing is
+    /// checked.
+    pub fn type_check(mut self, checker: impl TypeChecker + 'static, mode: CheckMode) -> Self {
+        self.checker = Some((Arc::new(checker), mode));
         self
     }
 
@@ -257,8 +267,13 @@ impl HostBuilder {
         if let Some(limit) = drain.map(step::outer_drain) {
             pipeline.set_drain(Arc::clone(&clock), limit);
         }
-        let runner =
-            self.runtime.map(|runtime| ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock)));
+        let runner = self.runtime.map(|runtime| {
+            let runner = ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock));
+            match &self.checker {
+                Some((checker, mode)) => runner.with_check(Arc::clone(checker), *mode),
+                None => runner,
+            }
+        });
         if let Some(runner) = &runner {
             let settings =
                 RunCodeSettings { limits: self.limits.clone(), commit_order: self.commit_order, drain };
@@ -269,6 +284,7 @@ impl HostBuilder {
         let shared = Shared {
             pipeline,
             runner,
+            checker: self.checker.map(|(checker, _)| checker),
             clock,
             limits: self.limits,
             commit_order: self.commit_order,

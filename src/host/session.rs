@@ -11,6 +11,7 @@ use std::sync::{Arc, PoisonError};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::codemode::check::{CheckError, CheckReport, check_text};
 use crate::codemode::{LogSink, ProgramRun, SessionState};
 use crate::host::Host;
 use crate::ids::{CallId, ScopeId, SessionId};
@@ -58,6 +59,21 @@ pub enum SessionError {
         /// The ledger's own session.
         ledger: SessionId,
     },
+}
+
+/// Why a program could not be checked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SessionCheckError {
+    /// The host was built without a compiler.
+    #[error("this host has no type checker; give it one with `HostBuilder::type_check`")]
+    NoChecker,
+    /// The session's scope is gone.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// There is no answer.
+    #[error(transparent)]
+    Check(#[from] CheckError),
 }
 
 impl SessionOptions {
@@ -203,6 +219,31 @@ impl Session {
             working_root: shared.working_root.clone(),
         };
         runner.run(run).await
+    }
+
+    /// Checks the types of a program without running it (CM-27). Nothing is recorded.
+    ///
+    /// ```
+    /// # #[cfg(feature = "engine")]
+    /// # tokio::runtime::Runtime::new()?.block_on(async {
+    /// use isolane::codemode::check::CheckMode;
+    /// use isolane::engine::{TypeScriptChecker, TypeScriptOptions};
+    /// use isolane::host::{Host, SessionOptions};
+    ///
+    /// let checker = TypeScriptChecker::new(TypeScriptOptions::default());
+    /// let host = Host::builder().type_check(checker, CheckMode::Off).build()?;
+    /// let session = host.session(SessionOptions::new("conversation-1"))?;
+    /// let report = session.check("const words: string[] = [];\nreturn words.lenght").await?;
+    /// assert_eq!(report.diagnostics[0].code, "TS2551");
+    /// assert_eq!((report.diagnostics[0].line, report.diagnostics[0].column), (Some(2), Some(14)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn check(&self, code: &str) -> Result<CheckReport, SessionCheckError> {
+        let shared = &self.inner.host.shared;
+        let checker = shared.checker.as_ref().ok_or(SessionCheckError::NoChecker)?;
+        Ok(check_text(&**checker, &*self.view()?, code, &shared.limits).await?)
     }
 
     /// Makes one native call, as a model does, and records it.

@@ -17,7 +17,7 @@ const AIM_LINES: usize = 400;
 
 /// Crates (by the identifier that code names; `*` stands for any end) and the only places that name them.
 const HOMES: &[(&str, &[&str])] = &[
-    ("v8", &["src/engine", "build/snapshot"]),
+    ("v8", &["src/engine", "build/checker", "build/evaluate", "build/snapshot"]),
     ("deno_core", &["src/engine", "benches/deno_core"]),
     ("serde_v8", &["src/engine"]),
     ("seccompiler", &["src/engine"]),
@@ -38,6 +38,7 @@ const HOMES: &[(&str, &[&str])] = &[
 pub(crate) const UNSAFE: &[&str] = &[
     "src/engine/allocator.rs",
     "src/engine/in_process/rejections.rs",
+    "src/engine/checker/compiler.rs",
     "src/engine/isolate.rs",
     "src/engine/platform.rs",
     "src/engine/stack.rs",

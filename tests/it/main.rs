@@ -8,9 +8,9 @@
     reason = "what a test's own helpers unwrap is the test's expectation, as in the tests themselves"
 )]
 
+mod checker;
 #[cfg(feature = "cli")]
 mod cli;
-mod checker;
 mod clones;
 mod globals;
 mod hostile;

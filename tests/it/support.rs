@@ -8,9 +8,10 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use isolane::clock::{Clock, SystemClock};
+use isolane::codemode::check::CheckMode;
 use isolane::codemode::lane::CommitOrder;
 use isolane::codemode::{LogLevel, LogSink, ProgramRun, ProgramRunner, SessionState};
-use isolane::engine::{InProcessOptions, InProcessRuntime};
+use isolane::engine::{InProcessOptions, InProcessRuntime, TypeScriptChecker};
 use isolane::ids::ScopeId;
 use isolane::ledger::{FORMAT_SCHEMA, Ledger, LedgerEvent, MemoryStore};
 use isolane::limits::{CallLimits, RunLimits};
@@ -74,6 +75,13 @@ impl Host {
             logs: None,
             runs: AtomicU64::new(0),
         }
+    }
+
+    /// A host with the tools of [`tools`] that checks programs before they run.
+    pub(crate) fn checked(checker: TypeScriptChecker, mode: CheckMode) -> Self {
+        let mut host = Self::new();
+        host.runner = host.runner.with_check(Arc::new(checker), mode);
+        host
     }
 
     pub(crate) fn registry(&self) -> &Registry {

@@ -1,7 +1,7 @@
 //! The isolate of the TypeScript compiler.
 //!
-//! Owns the isolate from its own snapshot and the one function in it that is called. It must run nothing else. It calls
-//! V8 alone.
+//! Owns the isolate from its own snapshot and the one function in it that is called. It must run nothing else: the natives,
+//! which its snapshot has from that of the runtime, are not called. It calls V8.
 //!
 //! # Safety
 //! The callback that watches the heap gets a pointer to the [`Guard`], taken by `Arc::as_ptr` from the `Arc` that the
@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::json;
 
 use crate::codemode::check::{CheckError, CheckRequest, Findings};
-use crate::engine::lost;
+use crate::engine::{lost, natives};
 
 /// The heap with the compiler loaded, deflated. Made by the build script.
 static SNAPSHOT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/checker.bin"));
@@ -60,6 +60,7 @@ impl Compiler {
         let guard = Arc::new(Guard::default());
         let params = v8::Isolate::create_params()
             .snapshot_blob(v8::StartupData::from(snapshot))
+            .external_references(natives::references().into())
             .heap_limits(0, heap_bytes)
             .allow_atomics_wait(false);
         let mut isolate = v8::Isolate::new(params);
@@ -131,7 +132,11 @@ unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial
     if let Some(isolate) = guard.isolate.get() {
         isolate.terminate_execution();
     }
-    if guard.exceeded.swap(true, Ordering::AcqRel) { current } else { current.saturating_add(UNWINDING_BYTES) }
+    if guard.exceeded.swap(true, Ordering::AcqRel) {
+        current
+    } else {
+        current.saturating_add(UNWINDING_BYTES)
+    }
 }
 
 /// V8 is out of memory; it ends the process when this returns.

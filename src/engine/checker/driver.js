@@ -52,14 +52,21 @@
   const cut = (text) => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}...` : text);
   const textOf = (message) => cut(ts.flattenDiagnosticMessageText(message, "\n"));
 
-  function chained(message, found) {
-    return typeof message !== "string" && (found(message) || (message.next ?? []).some((next) => chained(next, found)));
+  // The text of the first part of a message that has one of these numbers.
+  function part(code, message, wanted) {
+    if (typeof message === "string") return wanted.includes(code) ? message : undefined;
+    const open = [message];
+    for (let at = 0; at < open.length; at++) {
+      if (wanted.includes(open[at].code)) return open[at].messageText;
+      open.push(...(open[at].next ?? []));
+    }
+    return undefined;
   }
 
   // What TypeScript says about programs that are right when they run.
   function isNoise({ code, messageText }) {
     // Implicit `any`: a program need not be annotated. A name that is misspelt in brackets is said the same way.
-    if (code === 7053) return !chained(messageText, (part) => part.code === 2339 || part.code === 2551);
+    if (code === 7053) return part(code, messageText, [2339, 2551]) === undefined;
     if (code >= 7005 && code <= 7057) return true;
     // A namespace inside of a function: the function is ours.
     if (code === 1235) return true;
@@ -80,13 +87,20 @@
     return { code: `TS${code}`, severity: "error", message: textOf(messageText), hints, ...where };
   }
 
-  // A member that is not there: what it may have been, where the compiler does not say.
-  function helped(finding, { code, file, start }, checker) {
+  // What else helps: the name that was meant, where the compiler does not say it.
+  function helped(finding, { code, file, start, messageText }, checker) {
+    const missing = /^Property '(.+?)' is missing/.exec(part(code, messageText, [2741]) ?? "");
+    if (missing !== null) {
+      const literal = ts.findAncestor(ts.getTokenAtPosition(file, start), ts.isObjectLiteralExpression);
+      const names = (literal?.properties ?? []).map((property) => ({ name: property.name?.text ?? "" }));
+      const near = nearest(missing[1], names.filter(({ name }) => name !== missing[1]));
+      return near === undefined ? finding : { ...finding, hints: [...finding.hints, `'${near}' is written for '${missing[1]}'`] };
+    }
     if (code !== 2339) return finding;
     const name = ts.getTokenAtPosition(file, start), access = name.parent;
     if (!ts.isPropertyAccessExpression(access) && !ts.isElementAccessExpression(access)) return finding;
     const owner = checker.getApparentType(checker.getTypeAtLocation(access.expression));
-    if (isPromise(owner)) return { ...finding, hints: [...finding.hints, "it is a promise: write `await` before it"] };
+    if (isPromise(owner)) return { ...finding, hints: ["it is a promise: write `await` before the call"] };
     const wanted = name.text, near = nearest(wanted, checker.getPropertiesOfType(owner));
     const isTools = ts.isIdentifier(access.expression) && access.expression.text === "tools";
     const message = isTools ? `there is no tool ${JSON.stringify(wanted)}` : finding.message;

@@ -23,8 +23,8 @@ interface Console {
 declare var console: Console;
 declare function print(...values: unknown[]): void;
 
-declare function setTimeout<A extends unknown[]>(callback: (...args: A) => void, delay?: number, ...args: A): number;
-declare function setInterval<A extends unknown[]>(callback: (...args: A) => void, delay?: number, ...args: A): number;
+declare function setTimeout(callback: (...args: any[]) => void, delay?: number, ...args: any[]): number;
+declare function setInterval(callback: (...args: any[]) => void, delay?: number, ...args: any[]): number;
 declare function clearTimeout(id?: number): void;
 declare function clearInterval(id?: number): void;
 declare function queueMicrotask(callback: () => void): void;

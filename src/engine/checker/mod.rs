@@ -74,6 +74,12 @@ impl TypeScriptChecker {
     }
 }
 
+impl Default for TypeScriptChecker {
+    fn default() -> Self {
+        Self::new(TypeScriptOptions::default())
+    }
+}
+
 impl fmt::Debug for TypeScriptChecker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TypeScriptChecker").field("options", &self.options).finish_non_exhaustive()
@@ -106,7 +112,9 @@ impl TypeChecker for TypeScriptChecker {
                     *idle = Some(worker);
                     answered
                 }
-                Err(_) => Err(CheckError::Unavailable("the snapshot of the compiler does not fit".to_owned())),
+                Err(_) => {
+                    Err(CheckError::Unavailable("the snapshot of the compiler does not fit".to_owned()))
+                }
             }
         })
     }

@@ -1,5 +1,6 @@
 //! The program `isolane`, from the outside: arguments in; output, files and exit code out (I-3, I-4).
 
+mod check;
 mod commands;
 mod events;
 mod examples;

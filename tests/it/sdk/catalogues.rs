@@ -1,14 +1,15 @@
 //! Whole catalogues of real servers: rendered, compiled, and read once as text.
 //!
-//! Owns the snapshots of those texts. A catalogue is a folder of tool definitions as a server lists them.
+//! Owns the snapshots of those texts. A catalogue is tool definitions as a server lists them; `tests/catalogues/list.py`
+//! asks the reference servers for theirs.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use isolane::sdk::{SdkOptions, SdkTool, render_typescript};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Verdict, shared};
+use super::{Verdict, say, shared};
 
 #[derive(Deserialize)]
 struct Definition {
@@ -31,7 +32,9 @@ fn read(folder: &Path) -> Vec<Definition> {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|end| end == "snap" || end == "json") {
             let text = std::fs::read(&path).unwrap();
-            found.push(serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())));
+            found.push(
+                serde_json::from_slice(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display())),
+            );
         }
     }
     found
@@ -56,12 +59,29 @@ async fn a_large_catalogue_compiles() {
     let Some(folder) = shared("data/github-mcp-tools") else { return };
     let definitions = read(&folder);
     assert_eq!(definitions.len(), 117);
-    let text = render(&definitions);
+    check("github_mcp_tools", &definitions).await;
+}
+
+/// SDK-6: so do the catalogues of the reference servers.
+#[tokio::test]
+async fn the_catalogues_of_the_reference_servers_compile() {
+    let Some(folder) = std::env::var_os("ISOLANE_CATALOGUES").map(PathBuf::from) else {
+        return say("skipped: no catalogues of the reference servers; tests/catalogues/list.py makes them");
+    };
+    for server in ["server-everything", "server-filesystem", "server-memory", "server-sequential-thinking"] {
+        let text = std::fs::read(folder.join(format!("{server}.json"))).unwrap();
+        check(server, &serde_json::from_slice::<Vec<Definition>>(&text).unwrap()).await;
+    }
+}
+
+/// The text compiles, is as it was read, and has no vague type.
+async fn check(name: &str, definitions: &[Definition]) {
+    let text = render(definitions);
     let verdict = Verdict::of(&text, "").await;
-    assert_eq!(verdict.declarations, []);
-    insta::assert_snapshot!("github_mcp_tools", text);
+    assert_eq!(verdict.declarations, [], "{name}");
+    insta::assert_snapshot!(name, text);
     for vague in ["any", "unknown"] {
-        assert!(!types(&text).contains(&vague), "a type is `{vague}`");
+        assert!(!types(&text).contains(&vague), "{name}: a type is `{vague}`");
     }
 }
 

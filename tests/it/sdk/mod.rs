@@ -120,10 +120,8 @@ impl Verdict {
 
 /// The folder of public test data; `None`, said aloud, where it is not at hand.
 fn shared(folder: &str) -> Option<PathBuf> {
-    let shared = std::env::var_os("ISOLANE_SHARED").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"),
-        PathBuf::from,
-    );
+    let shared = std::env::var_os("ISOLANE_SHARED")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
     let path = shared.join(folder);
     if path.is_dir() {
         return Some(path);

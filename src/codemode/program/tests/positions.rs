@@ -122,3 +122,31 @@ fn what_v8_has_no_stack_for_is_shown_where_it_is_deepest() {
         ("SyntaxError: no", Some(Position { line: 3, column: 1 }))
     );
 }
+
+/// CM-27, CM-7: the program with its types, and the way back from each place of it.
+#[test]
+fn the_typed_text_is_the_program_with_its_places() {
+    let typed = |source: &str| {
+        let program = program(source);
+        let text = program.typed();
+        let place = |word: &str| {
+            let (line, found) = text.lines().enumerate().find(|(_, line)| line.contains(word))?;
+            let column = found.split(word).next()?.encode_utf16().count() + 1;
+            let number = |at: usize| u32::try_from(at).unwrap();
+            program.locate_typed(number(line + 1), number(column)).map(|at| (at.line, at.column))
+        };
+        (text.clone(), place("here"))
+    };
+    let (text, place) = typed("const n: number = here;\nn");
+    assert_eq!(text, "async function program() {const n: number = here;\nreturn n\n\n}\n");
+    assert_eq!(place, Some((1, 19)));
+    assert_eq!(typed("export default async (a: string) => here(a)").1, Some((1, 37)));
+    assert_eq!(typed("```ts\n\n  here<string>()\n```").1, Some((3, 3)));
+    let (text, _) = typed("async function main(): Promise<void> {}");
+    assert!(text.ends_with("\nreturn main()\n}\n"), "{text}");
+    let program = program("async function main(): Promise<void> {}");
+    assert_eq!(program.locate_typed(2, 8), None, "what the author did not write");
+    assert_eq!(program.locate_typed(1, 3), None, "the head");
+    assert_eq!(program.locate_typed(0, 0), None);
+    assert_eq!(program.locate_typed(u32::MAX, u32::MAX), None);
+}

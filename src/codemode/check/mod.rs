@@ -4,18 +4,26 @@
 //! itself. It never runs a program and never decides what follows from a finding; the run does, by [`CheckMode`]. It
 //! calls a [`TypeChecker`], which the engine implements.
 
+mod judge;
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::codemode::program::{Position, PreparedProgram};
-use crate::limits::spell_duration;
-use crate::outcome::{RunFailure, RunFailureKind};
+use crate::codemode::bindings::Bindings;
+use crate::codemode::program::{Position, PreparedProgram, ProgramError};
+use crate::codemode::run::prepare_text;
+use crate::limits::{RunLimits, spell_duration};
 use crate::pipeline::BoxFuture;
 use crate::registry::RegistryView;
-use crate::sdk::{SdkOptions, SdkTool, render_typescript};
+
+pub(super) use judge::ProgramCheck;
+
+use judge::declarations;
 
 /// What a type error of a program means for its run (CM-27).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,7 +51,8 @@ pub enum Severity {
 /// One finding, at its place in the program as written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// The compiler's number, such as `TS2551`, or `unawaited`.
+    /// The compiler's number, such as `TS2551`; `unawaited` for a promise where a value is meant; `syntax` for a text that
+    /// is no program.
     pub code: String,
     /// How much it matters.
     pub severity: Severity,
@@ -179,86 +188,17 @@ pub trait TypeChecker: Send + Sync + fmt::Debug {
     fn check(&self, request: CheckRequest) -> BoxFuture<'static, Result<Findings, CheckError>>;
 }
 
-/// The check of every program of a runner.
-#[derive(Clone, Debug)]
-pub(super) struct ProgramCheck {
-    checker: Arc<dyn TypeChecker>,
-    mode: CheckMode,
-}
-
-/// Most findings that a note or a failure spells out.
-const SPELLED_OUT: usize = 10;
-
-impl ProgramCheck {
-    /// `None` when nothing is to be checked.
-    pub(super) fn new(checker: Arc<dyn TypeChecker>, mode: CheckMode) -> Option<Self> {
-        (mode != CheckMode::Off).then_some(Self { checker, mode })
-    }
-
-    /// The notes for a program that may run, or why it may not.
-    pub(super) async fn judge(
-        &self,
-        view: &RegistryView,
-        program: &PreparedProgram,
-    ) -> Result<Vec<String>, RunFailure> {
-        let checked = check_program(&*self.checker, declarations(view), program).await;
-        match (self.mode, checked) {
-            (CheckMode::Enforce, Ok(report)) if report.has_errors() => Err(refusal(&report)),
-            (CheckMode::Enforce, Err(error)) => {
-                let message = format!("the program did not run: {error}");
-                Err(RunFailure::new(RunFailureKind::Type, message))
-            }
-            (_, Ok(report)) => Ok(spell(&report.diagnostics, report.found)),
-            (_, Err(error)) => Ok(vec![format!("the types of the program were not checked: {error}")]),
-        }
-    }
-}
-
-/// The SDK of what a view lets programs call.
-fn declarations(view: &RegistryView) -> Arc<str> {
-    let definitions: Vec<_> = view.callable().map(|tool| Arc::clone(tool.definition())).collect();
-    let tools: Vec<_> = definitions
-        .iter()
-        .map(|definition| SdkTool {
-            name: definition.name().as_str(),
-            description: &definition.model().description,
-            parameters: &definition.model().parameters,
-            output: definition.output().schema.source(),
-        })
-        .collect();
-    render_typescript(&tools, &SdkOptions::default()).text.into()
-}
-
-/// A line for each finding, and one for those that are left out.
-fn spell<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>, found: usize) -> Vec<String> {
-    let mut lines: Vec<String> =
-        diagnostics.into_iter().take(SPELLED_OUT).map(|finding| format!("type check: {finding}")).collect();
-    let left = found.saturating_sub(lines.len());
-    if left > 0 {
-        lines.push(format!("type check: {left} more"));
-    }
-    lines
-}
-
-/// The failure of a program with errors: nothing of it ran.
-fn refusal(report: &CheckReport) -> RunFailure {
-    let mut errors = report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
-    let Some(first) = errors.next() else { return RunFailure::new(RunFailureKind::Type, "a type error") };
-    let others: Vec<String> = spell(errors, 0).iter().map(|line| format!("\n{line}")).collect();
-    let hints: Vec<String> = first.hints.iter().map(|hint| format!(" ({hint})")).collect();
-    RunFailure {
-        kind: RunFailureKind::Type,
-        message: format!(
-            "{} {}{}; the program did not run, so nothing was done{}",
-            first.code,
-            first.message,
-            hints.concat(),
-            others.concat()
-        ),
-        line: first.line,
-        column: first.column,
-        frame: first.frame.clone(),
-        stack: None,
+/// Checks a text against what a view lets programs call. A text that is no program has that as its one finding, `syntax`.
+pub async fn check_text(
+    checker: &dyn TypeChecker,
+    view: &RegistryView,
+    code: &str,
+    limits: &RunLimits,
+) -> Result<CheckReport, CheckError> {
+    let bindings = Arc::new(Bindings::new(view, limits.argument_bytes));
+    match prepare_text(code, limits.program_bytes, &bindings).await {
+        Ok(program) => check_program(checker, declarations(view), &program).await,
+        Err(error) => Ok(CheckReport { diagnostics: vec![not_a_program(error)], found: 1 }),
     }
 }
 
@@ -278,7 +218,8 @@ fn place(finding: Finding, program: &PreparedProgram) -> Diagnostic {
     let locate = |line: Option<u32>, column: Option<u32>| program.locate_typed(line?, column?);
     let start = locate(finding.line, finding.column);
     // What ends behind the program ends with it.
-    let end = start.and_then(|_| locate(finding.end_line, finding.end_column)).filter(|end| Some(*end) >= start);
+    let end =
+        start.and_then(|_| locate(finding.end_line, finding.end_column)).filter(|end| Some(*end) >= start);
     Diagnostic {
         code: finding.code,
         severity: finding.severity,
@@ -289,5 +230,19 @@ fn place(finding: Finding, program: &PreparedProgram) -> Diagnostic {
         end_line: end.map(|end| end.line),
         end_column: end.map(|end| end.column),
         frame: start.map(|start: Position| program.frame(start)),
+    }
+}
+
+fn not_a_program(error: ProgramError) -> Diagnostic {
+    Diagnostic {
+        code: "syntax".to_owned(),
+        severity: Severity::Error,
+        message: error.message,
+        hints: Vec::new(),
+        line: error.position.map(|position| position.line),
+        column: error.position.map(|position| position.column),
+        end_line: None,
+        end_column: None,
+        frame: error.frame,
     }
 }
