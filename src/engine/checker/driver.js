@@ -92,9 +92,12 @@
     const missing = /^Property '(.+?)' is missing/.exec(part(code, messageText, [2741]) ?? "");
     if (missing !== null) {
       const literal = ts.findAncestor(ts.getTokenAtPosition(file, start), ts.isObjectLiteralExpression);
-      const names = (literal?.properties ?? []).map((property) => ({ name: property.name?.text ?? "" }));
-      const near = nearest(missing[1], names.filter(({ name }) => name !== missing[1]));
-      return near === undefined ? finding : { ...finding, hints: [...finding.hints, `'${near}' is written for '${missing[1]}'`] };
+      const wanted = literal && checker.getContextualType(literal);
+      const strays = (literal?.properties ?? []).map((property) => ({ name: property.name?.text ?? "" }))
+        .filter(({ name }) => wanted?.getProperty(name) === undefined);
+      const near = nearest(missing[1], strays);
+      const hint = `'${near}' is written for '${missing[1]}'`;
+      return near === undefined ? finding : { ...finding, hints: [...finding.hints, hint] };
     }
     if (code !== 2339) return finding;
     const name = ts.getTokenAtPosition(file, start), access = name.parent;
@@ -104,7 +107,8 @@
     const wanted = name.text, near = nearest(wanted, checker.getPropertiesOfType(owner));
     const isTools = ts.isIdentifier(access.expression) && access.expression.text === "tools";
     const message = isTools ? `there is no tool ${JSON.stringify(wanted)}` : finding.message;
-    return { ...finding, message, hints: near === undefined ? finding.hints : [...finding.hints, `did you mean '${near}'?`] };
+    const hints = near === undefined ? finding.hints : [...finding.hints, `did you mean '${near}'?`];
+    return { ...finding, message, hints };
   }
 
   // The name that takes the fewest changes (a letter put in, left out, replaced, or two swapped), at most one in three.
@@ -125,7 +129,8 @@
       const row = [i];
       for (let k = 1; k <= b.length; k++) {
         row[k] = Math.min(old[k] + 1, row[k - 1] + 1, old[k - 1] + (a[i - 1] === b[k - 1] ? 0 : 1));
-        if (i > 1 && k > 1 && a[i - 1] === b[k - 2] && a[i - 2] === b[k - 1]) row[k] = Math.min(row[k], older[k - 2] + 1);
+        const swapped = i > 1 && k > 1 && a[i - 1] === b[k - 2] && a[i - 2] === b[k - 1];
+        if (swapped) row[k] = Math.min(row[k], older[k - 2] + 1);
       }
       [older, old] = [old, row];
     }
@@ -152,7 +157,8 @@
     while (open.length > 0) {
       const node = open.pop();
       if (ts.isExpressionStatement(node)) {
-        look(node.expression, "warning", "this call is not awaited: the program may end before it is done; write `await`");
+        look(node.expression, "warning",
+          "this call is not awaited: the program may end before it is done; write `await`");
       } else if (ts.isTemplateSpan(node)) {
         look(node.expression, "error", "this is a promise, and its text says nothing; write `await`");
       } else if (ts.isCallExpression(node) && printers.test(node.expression.getText(file))) {
