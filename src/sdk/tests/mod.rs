@@ -2,6 +2,7 @@
 //!
 //! Reads the text back with the TypeScript parser, which no code outside tests may do here.
 
+mod cache;
 mod constructs;
 mod fixtures;
 mod hostile;
