@@ -10,6 +10,8 @@ mod escape;
 mod language;
 mod layout;
 mod names;
+#[cfg(feature = "tokens")]
+mod size;
 #[cfg(test)]
 mod tests;
 mod typescript;
@@ -21,6 +23,8 @@ use crate::tool::ToolDefinition;
 
 pub use cache::{SdkCache, SdkWork};
 pub use language::{SdkError, SdkLanguage};
+#[cfg(feature = "tokens")]
+pub use size::{TOKENIZER, TextSize, native_schemas};
 
 use names::{DeclaredNames, tool_prefixes};
 use typescript::{Printer, entry};

@@ -7,6 +7,8 @@ mod constructs;
 mod fixtures;
 mod hostile;
 mod meaning;
+#[cfg(feature = "tokens")]
+mod size;
 
 use serde_json::{Value, json};
 use swc_common::BytePos;
