@@ -193,10 +193,13 @@ pub(super) struct SdkArgs {
     /// Language of the SDK.
     #[arg(long, value_enum, default_value_t)]
     pub(super) lang: Language,
-    /// Say on standard error how large it is.
+    /// Say on standard error how large it is, in bytes and in tokens of the tokenizer `o200k_base`, next to the native
+    /// schemas of the same tools: the JSON list of `{name, description, parameters}` that a provider would get, without
+    /// white space and without what a provider wraps around it.
     #[arg(long)]
     pub(super) stats: bool,
-    /// Print one JSON object, `{lang, text, names, stats}`, and nothing else.
+    /// Print one JSON object, `{lang, text, names, stats}`, and nothing else. `stats` is
+    /// `{tools, bytes, tokens, native: {bytes, tokens}, tokenizer}`.
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]

@@ -1,10 +1,12 @@
 //! `isolane sdk` (I-4).
 //!
-//! Owns how the SDK and its size are printed. The text itself is the renderer's; it is printed byte for byte.
+//! Owns how the SDK and its size are printed. The text itself is the renderer's, which is printed byte for byte, and the
+//! counts are the library's.
 
 use serde::Serialize;
 
 use isolane::host::SessionOptions;
+use isolane::sdk::{TOKENIZER, TextSize, native_schemas};
 
 use super::Ending;
 use super::args::{Language, SdkArgs};
@@ -20,10 +22,14 @@ struct Report<'a> {
     stats: Stats,
 }
 
+/// The keys are a contract; `SdkArgs` documents them.
 #[derive(Serialize)]
 struct Stats {
     tools: usize,
-    bytes: usize,
+    #[serde(flatten)]
+    sdk: TextSize,
+    native: TextSize,
+    tokenizer: &'static str,
 }
 
 /// Prints the SDK.
@@ -33,9 +39,22 @@ pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<Ending> {
     let bundle = match args.lang {
         Language::Ts => session.sdk()?,
     };
-    let stats = Stats { tools: bundle.tools, bytes: bundle.bytes };
+    if !args.json && !args.stats {
+        say(&bundle.text)?;
+        return Ok(Ending::Success);
+    }
+    let stats = Stats {
+        tools: bundle.tools,
+        sdk: TextSize::of(&bundle.text),
+        native: TextSize::of(&native_schemas(&*session.view()?)),
+        tokenizer: TOKENIZER,
+    };
     if args.stats {
-        complain(&format!("{} tools, {} bytes", stats.tools, stats.bytes));
+        let Stats { tools, sdk, native, tokenizer } = &stats;
+        complain(&format!(
+            "{tools} tools: {} bytes, {} tokens ({tokenizer}); as native schemas {} bytes, {} tokens",
+            sdk.bytes, sdk.tokens, native.bytes, native.tokens
+        ));
     }
     if args.json {
         let report = Report { lang: args.lang.name(), text: &bundle.text, names: &bundle.names, stats };

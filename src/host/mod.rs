@@ -35,6 +35,7 @@ use crate::pipeline::{ApprovalService, Attachment, Pipeline};
 use crate::policy::approval::Approvals;
 use crate::policy::{Policy, TimeoutPolicy};
 use crate::registry::{PresentationMode, Registry, RegistryError, Target};
+use crate::sdk::SdkCache;
 use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
@@ -78,6 +79,8 @@ struct Shared {
     drain: Option<Duration>,
     working_root: Option<Arc<Path>>,
     ledgers: Arc<Ledgers>,
+    /// The registry's, for all sessions.
+    sdks: SdkCache,
 }
 
 impl Drop for Shared {
@@ -291,6 +294,7 @@ impl HostBuilder {
             drain,
             working_root: self.working_root,
             ledgers,
+            sdks: SdkCache::new(),
         };
         Ok(Host { shared: Arc::new(shared) })
     }

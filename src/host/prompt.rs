@@ -2,12 +2,12 @@
 //!
 //! Owns the assembly of schemas and SDK text from one view (I-1), and the one sentence about who may call what
 //! (CM-2). It never states a rule that the executor does not hold: both ask `registry::collapses`. It calls the
-//! registry's view and the SDK renderer.
+//! registry's view and the host's cache of SDKs.
 
 use std::sync::Arc;
 
 use crate::registry::{PresentationMode, RUN_CODE, RegistryError, RegistryView, collapses};
-use crate::sdk::{SdkBundle, SdkOptions, SdkTool, render_typescript};
+use crate::sdk::{SdkBundle, SdkOptions};
 use crate::tool::ModelFace;
 
 use super::Session;
@@ -20,8 +20,9 @@ pub struct Prompt {
     /// Who may call the functions of the SDK, in a sentence for the model (CM-2); absent when there is no SDK, or when
     /// it has no function.
     pub rule: Option<&'static str>,
-    /// The SDK that programs are written against; absent in native mode.
-    pub sdk: Option<SdkBundle>,
+    /// The SDK that programs are written against, shared with every prompt of the same view (SDK-9); absent in native
+    /// mode.
+    pub sdk: Option<Arc<SdkBundle>>,
 }
 
 const FROM_PROGRAMS_ONLY: &str = "Call no tool but `run_code` directly: every other one is a function that only a \
@@ -37,33 +38,22 @@ fn rule(view: &RegistryView) -> Option<&'static str> {
     Some(if collapses(name.as_str(), view.mode(), false) { FROM_PROGRAMS_ONLY } else { FROM_BOTH })
 }
 
-/// The SDK of what a view lets programs call (SDK-1).
-pub(super) fn sdk(view: &RegistryView) -> SdkBundle {
-    let definitions: Vec<_> = view.callable().map(|tool| Arc::clone(tool.definition())).collect();
-    let tools: Vec<_> = definitions
-        .iter()
-        .map(|definition| SdkTool {
-            name: definition.name().as_str(),
-            description: &definition.model().description,
-            parameters: &definition.model().parameters,
-            output: definition.output().schema.source(),
-        })
-        .collect();
-    render_typescript(&tools, &SdkOptions::default())
-}
-
 impl Session {
     /// What this session's model is shown now.
     pub fn prompt(&self) -> Result<Prompt, RegistryError> {
         let view = self.view()?;
         let schemas = view.schemas().into_iter().cloned().collect();
-        let sdk = (view.mode() != PresentationMode::Native).then(|| sdk(&view));
+        let sdk = (view.mode() != PresentationMode::Native).then(|| self.typescript(&view));
         Ok(Prompt { schemas, rule: rule(&view), sdk })
     }
 
     /// The SDK of the tools that this session's programs may call, whatever the presentation mode.
-    pub fn sdk(&self) -> Result<SdkBundle, RegistryError> {
-        Ok(sdk(&*self.view()?))
+    pub fn sdk(&self) -> Result<Arc<SdkBundle>, RegistryError> {
+        Ok(self.typescript(&*self.view()?))
+    }
+
+    fn typescript(&self, view: &RegistryView) -> Arc<SdkBundle> {
+        self.inner.host.shared.sdks.typescript(view, &SdkOptions::default())
     }
 }
 

@@ -1,12 +1,17 @@
 //! Renders the declarations of the tools that a scope may see: what the model reads before it writes.
 //!
-//! Takes tools as borrowed faces and knows no registry, scope or cache. Must never read a clock, the
-//! environment, a file at run time or the order of a hash map: the same tools give the same bytes (SDK-2).
-//! Types come from `schema::ir`; prose and frame lie in `sdk-templates/`, one file per language.
+//! A renderer takes tools as borrowed faces and knows no registry, scope or cache; `cache` keeps what was rendered of
+//! the views of a registry. Must never read a clock, the environment, a file at run time or the order of a hash map:
+//! the same tools give the same bytes (SDK-2). Types come from `schema::ir`; prose and frame lie in `sdk-templates/`,
+//! one file per language.
 
+mod cache;
 mod escape;
+mod language;
 mod layout;
 mod names;
+#[cfg(feature = "tokens")]
+mod size;
 #[cfg(test)]
 mod tests;
 mod typescript;
@@ -14,11 +19,17 @@ mod typescript;
 use serde_json::Value;
 
 use crate::schema::ir::{IrBudget, compile, compile_object};
+use crate::tool::ToolDefinition;
+
+pub use cache::{SdkCache, SdkWork};
+pub use language::{SdkError, SdkLanguage};
+#[cfg(feature = "tokens")]
+pub use size::{TOKENIZER, TextSize, native_schemas};
 
 use names::{DeclaredNames, tool_prefixes};
 use typescript::{Printer, entry};
 
-const TYPESCRIPT: &str = include_str!("../../sdk-templates/typescript.txt");
+const TYPESCRIPT_FRAME: &str = include_str!("../../sdk-templates/typescript.txt");
 
 /// The faces of a tool that a model sees.
 #[derive(Debug, Clone, Copy)]
@@ -33,8 +44,21 @@ pub struct SdkTool<'a> {
     pub output: &'a Value,
 }
 
+impl<'a> SdkTool<'a> {
+    /// The faces of a sealed definition.
+    pub fn of(definition: &'a ToolDefinition) -> Self {
+        let model = definition.model();
+        Self {
+            name: model.name.as_str(),
+            description: &model.description,
+            parameters: &model.parameters,
+            output: definition.output().schema.source(),
+        }
+    }
+}
+
 /// How to render.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct SdkOptions {
     /// Bounds of each schema's types. SDK-8.
     pub budget: IrBudget,
@@ -54,11 +78,24 @@ pub struct SdkBundle {
 }
 
 /// The parts of one tool's entry.
+#[derive(Debug)]
 struct Entry {
     types: String,
     args: String,
     output: String,
 }
+
+/// A language's way from tools to text, tool by tool: an entry depends on its tool, its prefix and the options alone.
+struct Renderer {
+    language: SdkLanguage,
+    /// Renders one tool, whose types are named with the prefix.
+    entry: fn(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry,
+    /// Puts the entries together, given in the byte order of their tools' names.
+    assemble: fn(names: Vec<String>, entries: &[&Entry]) -> SdkBundle,
+}
+
+const TYPESCRIPT: Renderer =
+    Renderer { language: SdkLanguage::TypeScript, entry: render_entry, assemble: assemble_typescript };
 
 /// Renders the TypeScript SDK of these tools, in any order. SDK-2, SDK-3.
 ///
@@ -68,26 +105,25 @@ pub fn render_typescript(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBund
     sorted.sort_by_key(|tool| (tool.name, tool.description));
     sorted.dedup_by_key(|tool| tool.name);
     let names: Vec<&str> = sorted.iter().map(|tool| tool.name).collect();
-    let prefixes = tool_prefixes(&names);
-    let mut types = String::new();
-    let mut args = String::new();
-    let mut outputs = String::new();
-    for (tool, prefix) in sorted.iter().zip(&prefixes) {
-        let entry = render_entry(tool, prefix, options);
-        types.push_str(&entry.types);
-        args.push_str(&entry.args);
-        outputs.push_str(&entry.output);
-    }
+    let entries: Vec<Entry> = sorted
+        .iter()
+        .zip(tool_prefixes(&names))
+        .map(|(tool, prefix)| (TYPESCRIPT.entry)(tool, &prefix, options))
+        .collect();
+    let names = names.into_iter().map(str::to_owned).collect();
+    (TYPESCRIPT.assemble)(names, &entries.iter().collect::<Vec<_>>())
+}
+
+fn assemble_typescript(names: Vec<String>, entries: &[&Entry]) -> SdkBundle {
+    let joined = |part: fn(&Entry) -> &str| entries.iter().map(|entry| part(entry)).collect::<String>();
+    let mut types = joined(|entry| &entry.types);
     if !types.is_empty() {
         types.push('\n');
     }
-    let text = fill(TYPESCRIPT, &[("{{types}}", &types), ("{{args}}", &args), ("{{outputs}}", &outputs)]);
-    SdkBundle {
-        bytes: text.len(),
-        tools: sorted.len(),
-        names: names.into_iter().map(str::to_owned).collect(),
-        text,
-    }
+    let (args, outputs) = (joined(|entry| &entry.args), joined(|entry| &entry.output));
+    let text =
+        fill(TYPESCRIPT_FRAME, &[("{{types}}", &types), ("{{args}}", &args), ("{{outputs}}", &outputs)]);
+    SdkBundle { bytes: text.len(), tools: names.len(), names, text }
 }
 
 /// Renders one tool alone, as an addition to an SDK: its types, and its entries in `ToolArgsMap` and

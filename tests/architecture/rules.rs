@@ -27,6 +27,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("rusqlite", &["src/ledger/store/sqlite"]),
     ("async_nats", &["src/ledger/store/jetstream", "src/ledger/store/nats", "src/fleet"]),
     ("rmcp", &["src/mcp"]),
+    ("tiktoken_rs", &["src/sdk/size"]),
     ("anyhow", &["src/main", "src/bin", "src/cli"]),
     ("clap", &["src/main", "src/bin", "src/cli"]),
     ("clap_complete", &["src/main", "src/bin", "src/cli"]),

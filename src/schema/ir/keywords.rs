@@ -6,18 +6,20 @@
 
 use serde_json::{Map, Value};
 
-/// A set of the six JSON kinds.
+/// A set of the six JSON kinds, of which numbers are two: whole ones, and those with a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kinds(u8);
 
 impl Kinds {
     pub(super) const NULL: Self = Self(1);
     pub(super) const BOOLEAN: Self = Self(2);
+    /// Of a set without `FRACTION`, whole numbers alone.
     pub(super) const NUMBER: Self = Self(4);
     pub(super) const STRING: Self = Self(8);
     pub(super) const ARRAY: Self = Self(16);
     pub(super) const OBJECT: Self = Self(32);
-    pub(super) const ALL: Self = Self(63);
+    const FRACTION: Self = Self(64);
+    pub(super) const ALL: Self = Self(127);
 
     pub(super) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -40,6 +42,9 @@ impl Kinds {
         match value {
             Value::Null => Self::NULL,
             Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if number.as_f64().is_some_and(|float| float.fract() != 0.0) => {
+                Self::FRACTION
+            }
             Value::Number(_) => Self::NUMBER,
             Value::String(_) => Self::STRING,
             Value::Array(_) => Self::ARRAY,
@@ -51,7 +56,8 @@ impl Kinds {
         match name.as_str() {
             Some("null") => Self::NULL,
             Some("boolean") => Self::BOOLEAN,
-            Some("number" | "integer") => Self::NUMBER,
+            Some("integer") => Self::NUMBER,
+            Some("number") => Self::NUMBER.or(Self::FRACTION),
             Some("string") => Self::STRING,
             Some("array") => Self::ARRAY,
             Some("object") => Self::OBJECT,

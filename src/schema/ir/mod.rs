@@ -30,7 +30,7 @@ pub use doc::{Doc, DocTag};
 pub use pattern::KeyPattern;
 
 /// Bounds of a compilation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IrBudget {
     /// Containers (objects, arrays) inside one another; a deeper one becomes [`Type::Json`]. SDK-8.
     pub max_depth: usize,

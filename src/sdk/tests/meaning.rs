@@ -50,7 +50,12 @@ fn is_of(ir: &TypeIr, id: TypeId, value: &Value) -> bool {
         Type::Union(variants) => variants.iter().any(|variant| is_of(ir, variant.ty, value)),
         Type::Intersection(parts) => {
             let (common, others) = parts.split_first().unwrap();
-            let Type::Object(common) = ir.get(*common) else { panic!("members come first") };
+            // What several intersections begin with may have a name.
+            let common = match ir.get(*common) {
+                Type::Named(definition) => ir.definition(*definition).unwrap().body,
+                _ => *common,
+            };
+            let Type::Object(common) = ir.get(common) else { panic!("members come first") };
             // What it says of other keys counts only together with a branch.
             let open = ObjectType { rest: Rest::Open, ..common.clone() };
             let named = common.members.iter().map(|member| member.name.as_str()).collect();

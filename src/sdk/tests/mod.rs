@@ -2,10 +2,13 @@
 //!
 //! Reads the text back with the TypeScript parser, which no code outside tests may do here.
 
+mod cache;
 mod constructs;
 mod fixtures;
 mod hostile;
 mod meaning;
+#[cfg(feature = "tokens")]
+mod size;
 
 use serde_json::{Value, json};
 use swc_common::BytePos;

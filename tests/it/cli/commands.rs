@@ -18,12 +18,33 @@ fn two_processes_print_the_same_sdk() {
 #[test]
 fn the_size_of_the_sdk_is_told_apart_from_it() {
     let folder = Folder::new();
-    let ended = folder.isolane(&["sdk", "--lang", "ts", "--stats"]);
-    assert_eq!(ended.stderr, format!("4 tools, {} bytes\n", ended.stdout.len()));
     let report = folder.isolane(&["sdk", "--json", "--allow-write"]).json();
     assert_eq!(report["names"], json!(["edit", "glob", "grep", "list", "read", "write"]));
-    let text = report["text"].as_str().unwrap();
-    assert_eq!(report["stats"], json!({"tools": 6, "bytes": text.len()}));
+    let stats = &report["stats"];
+    let keys: Vec<_> = stats.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["tools", "bytes", "tokens", "native", "tokenizer"]);
+    assert_eq!((&stats["tools"], &stats["tokenizer"]), (&json!(6), &json!("o200k_base")));
+    assert_eq!(stats["bytes"], report["text"].as_str().unwrap().len());
+    // The native schemas are what `tools --json` lists, printed without white space.
+    let native = folder.isolane(&["tools", "--json", "--allow-write"]).json();
+    let mut native = native.as_array().unwrap().clone();
+    native.retain(|tool| tool["name"] != "run_code");
+    assert_eq!(stats["native"]["bytes"], json!(native).to_string().len());
+    for size in [stats, &stats["native"]] {
+        let [bytes, tokens] = ["bytes", "tokens"].map(|key| size[key].as_u64().unwrap());
+        assert!((bytes / 8..bytes / 2).contains(&tokens), "{size}");
+    }
+    let told = folder.isolane(&["sdk", "--lang", "ts", "--allow-write", "--stats"]);
+    assert_eq!(
+        told.stderr,
+        format!(
+            "6 tools: {} bytes, {} tokens (o200k_base); as native schemas {} bytes, {} tokens\n",
+            told.stdout.len(),
+            stats["tokens"],
+            stats["native"]["bytes"],
+            stats["native"]["tokens"]
+        )
+    );
     assert_eq!(report["lang"], "ts");
 }
 

@@ -168,9 +168,9 @@ async fn assert_enforced(session: &Session, of: &str) {
     assert_eq!(says("no tool but `run_code` directly"), mode == PresentationMode::Code, "{of}");
     assert_eq!(says("Call a tool directly, or"), mode == PresentationMode::Both, "{of}");
     assert_eq!(prompt.rule.is_none(), mode == PresentationMode::Native, "{of}");
-    for name in session.sdk().unwrap().names {
+    for name in &session.sdk().unwrap().names {
         let expected = if says("no tool but") { ErrorCode::Collapsed } else { ErrorCode::ToolArgsInvalid };
-        assert_eq!(direct(&name).await, expected, "{of}: {name}");
+        assert_eq!(direct(name).await, expected, "{of}: {name}");
         assert_eq!(names(&prompt).contains(&name.as_str()), expected != ErrorCode::Collapsed, "{of}: {name}");
     }
     for name in names(&prompt) {

@@ -1,0 +1,253 @@
+//! What the cache renders again, and that nobody can tell its text from a fresh one.
+//!
+//! Owns a registry of tools whose schemas differ by a number. It asks for texts through views alone, as a host does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::ids::ScopeId;
+use crate::registry::{Disposer, Registry, RegistryView, Restriction, Target};
+use crate::schema::ir::IrBudget;
+use crate::sdk::{
+    SdkBundle, SdkCache, SdkError, SdkLanguage, SdkOptions, SdkTool, SdkWork, render_typescript,
+};
+use crate::tool::{Tool, ToolContext, ToolError};
+
+const OPTIONS: SdkOptions =
+    SdkOptions { budget: IrBudget { max_depth: 16, max_states: 100, max_variants: 64 } };
+
+/// A tool whose text is another one for each number.
+fn tool(name: &str, number: u8) -> Tool {
+    tool_with(name, number, ())
+}
+
+/// The same with something that its handler owns.
+fn tool_with(name: &str, number: u8, owned: impl Send + Sync + 'static) -> Tool {
+    let point = json!({"type": "object", "required": ["x"], "properties": {"x": {"const": number}, "y": {"type": "null"}}});
+    let owned = Arc::new(owned);
+    Tool::builder(name)
+        .description(format!("Number {number}."))
+        .foreign_parameters(
+            json!({"type": "object", "properties": {"p": {"$ref": "#/$defs/p"}}, "$defs": {"p": point}}),
+        )
+        .foreign_output(json!({"const": number}))
+        .handler(move |_args: Value, _context: ToolContext| {
+            let owned = Arc::clone(&owned);
+            async move {
+                drop(owned);
+                Ok::<_, ToolError>(Value::Null)
+            }
+        })
+        .unwrap()
+}
+
+fn fresh(view: &RegistryView) -> SdkBundle {
+    let tools: Vec<_> = view.callable().map(|tool| SdkTool::of(tool.definition())).collect();
+    render_typescript(&tools, &OPTIONS)
+}
+
+fn view(registry: &Registry) -> Arc<RegistryView> {
+    registry.view(None).unwrap()
+}
+
+fn filled(names: &[&str]) -> (Registry, Vec<Disposer>) {
+    let registry = Registry::new();
+    let register = |name: &&str| registry.register(&Target::Global, tool(name, 0)).unwrap();
+    let disposers = names.iter().map(register).collect();
+    (registry, disposers)
+}
+
+/// SDK-9
+#[test]
+fn an_unchanged_view_costs_a_lookup() {
+    let (registry, _disposers) = filled(&["a", "b"]);
+    let cache = SdkCache::new();
+    let first = cache.typescript(&view(&registry), &OPTIONS);
+    let again = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS).unwrap();
+    assert!(Arc::ptr_eq(&first, &again));
+    assert_eq!(cache.work(), SdkWork { texts: 1, entries: 2 });
+}
+
+/// SDK-9
+#[test]
+fn one_changed_tool_renders_one_entry() {
+    let (registry, mut disposers) = filled(&["a", "b", "c", "d"]);
+    let cache = SdkCache::new();
+    let before = cache.typescript(&view(&registry), &OPTIONS);
+    drop(disposers.remove(2));
+    let _changed = registry.register(&Target::Global, tool("c", 1)).unwrap();
+    let after = cache.typescript(&view(&registry), &OPTIONS);
+    assert_eq!(cache.work(), SdkWork { texts: 2, entries: 5 });
+    assert_ne!(before.text, after.text);
+    assert_eq!(*after, fresh(&view(&registry)));
+}
+
+/// SDK-9: a tool that is taken out leaves nothing to render.
+#[test]
+fn a_tool_that_is_gone_is_forgotten() {
+    let (registry, mut disposers) = filled(&["a", "b", "c"]);
+    let cache = SdkCache::new();
+    let definition = Arc::downgrade(view(&registry).get("b").unwrap().definition());
+    cache.typescript(&view(&registry), &OPTIONS);
+    drop(disposers.remove(1));
+    assert_eq!(definition.strong_count(), 0, "the cache keeps no tool alive");
+    let bundle = cache.typescript(&view(&registry), &OPTIONS);
+    assert_eq!((&bundle.names[..], cache.held()), (&["a".to_owned(), "c".to_owned()][..], 2));
+    assert_eq!(cache.work(), SdkWork { texts: 2, entries: 3 });
+}
+
+/// SDK-9: scopes have texts of their own, and share the entries.
+#[test]
+fn scopes_share_entries() {
+    let (registry, _disposers) = filled(&["a", "b", "c"]);
+    let scopes: [ScopeId; 2] = ["one".into(), "two".into()];
+    for scope in &scopes {
+        registry.open_scope(scope.clone(), None).unwrap();
+    }
+    registry.restrict(&Target::Scope(scopes[1].clone()), Restriction::deny(["a"])).unwrap().keep();
+    let cache = SdkCache::new();
+    let sdk = |scope| cache.typescript(&registry.view(scope).unwrap(), &OPTIONS);
+    let [global, one, two] = [None, Some(&scopes[0]), Some(&scopes[1])].map(sdk);
+    assert_eq!((&global, two.tools), (&one, 2));
+    assert_eq!(cache.work(), SdkWork { texts: 3, entries: 3 });
+}
+
+/// SDK-9: what a tool's types are named with is part of its text.
+#[test]
+fn a_tool_that_sounds_like_another_is_named_anew() {
+    let (registry, _disposers) = filled(&["get_x"]);
+    let cache = SdkCache::new();
+    cache.typescript(&view(&registry), &OPTIONS);
+    let _first = registry.register(&Target::Global, tool("get-x", 0)).unwrap();
+    assert_eq!(*cache.typescript(&view(&registry), &OPTIONS), fresh(&view(&registry)));
+    assert_eq!(cache.work(), SdkWork { texts: 2, entries: 3 });
+}
+
+/// SDK-8, SDK-9: other bounds are another text.
+#[test]
+fn bounds_are_part_of_the_key() {
+    let (registry, _disposers) = filled(&["a"]);
+    let cache = SdkCache::new();
+    let shallow = SdkOptions { budget: IrBudget { max_depth: 1, ..IrBudget::default() } };
+    let [deep, cut] = [OPTIONS, shallow].map(|options| cache.typescript(&view(&registry), &options));
+    assert_ne!(deep.text, cut.text);
+    assert_eq!(cache.work(), SdkWork { texts: 2, entries: 2 });
+}
+
+/// SDK-9: whoever holds on to an older view gets that view's text, and nobody else does.
+#[test]
+fn an_older_view_keeps_its_own_text() {
+    let (registry, mut disposers) = filled(&["a", "b"]);
+    let cache = SdkCache::new();
+    let old = view(&registry);
+    drop(disposers.pop());
+    let new = cache.typescript(&view(&registry), &OPTIONS);
+    assert_eq!(*cache.typescript(&old, &OPTIONS), fresh(&old));
+    assert!(Arc::ptr_eq(&new, &cache.typescript(&view(&registry), &OPTIONS)));
+}
+
+/// SDK-7
+#[test]
+fn a_language_without_a_renderer_is_refused_by_name() {
+    let refused = SdkCache::new().render(SdkLanguage::Python, &view(&Registry::new()), &OPTIONS).unwrap_err();
+    assert_eq!(refused, SdkError::NoRenderer { language: SdkLanguage::Python });
+    assert_eq!(refused.to_string(), "there is no SDK in `python`; ask for `ts`");
+}
+
+/// Asks the cache when it is dropped, as a tool that owns a part of its host may.
+struct AsksAtItsEnd(Arc<SdkCache>, Registry, Arc<AtomicU64>);
+
+impl Drop for AsksAtItsEnd {
+    fn drop(&mut self) {
+        self.0.typescript(&view(&self.1), &OPTIONS);
+        self.2.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// SDK-9
+#[test]
+fn the_end_of_a_tool_may_ask_the_cache() {
+    let (registry, _disposers) = filled(&["a"]);
+    let (cache, asked) = (Arc::new(SdkCache::new()), Arc::new(AtomicU64::new(0)));
+    let owned = AsksAtItsEnd(Arc::clone(&cache), registry.clone(), Arc::clone(&asked));
+    let disposer = registry.register(&Target::Global, tool_with("b", 0, owned)).unwrap();
+    cache.typescript(&view(&registry), &OPTIONS);
+    drop(disposer);
+    assert_eq!((cache.typescript(&view(&registry), &OPTIONS).tools, asked.load(Ordering::SeqCst)), (1, 1));
+}
+
+/// SDK-9
+#[test]
+fn threads_get_the_text_of_the_view_that_they_ask_about() {
+    let (registry, _disposers) = filled(&["a", "b", "c"]);
+    let cache = SdkCache::new();
+    std::thread::scope(|threads| {
+        for number in 0..4 {
+            let (registry, cache) = (&registry, &cache);
+            threads.spawn(move || {
+                for _ in 0..20 {
+                    let _own =
+                        registry.register(&Target::Global, tool(&format!("own-{number}"), number)).unwrap();
+                    let view = view(registry);
+                    assert_eq!(*cache.typescript(&view, &OPTIONS), fresh(&view));
+                }
+            });
+        }
+    });
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// Registers a tool of a layer, or replaces what is there.
+    Register(usize, &'static str, u8),
+    Dispose(usize),
+    Ask(usize),
+}
+
+const LAYERS: usize = 3;
+
+fn step() -> impl Strategy<Value = Step> {
+    let name = prop::sample::select(&["a", "b", "get-x", "get_x", "getX", "GetX", "get_x2"][..]);
+    prop_oneof![
+        3 => (0..LAYERS, name, 0..3_u8).prop_map(|(layer, name, number)| Step::Register(layer, name, number)),
+        2 => (0..12_usize).prop_map(Step::Dispose),
+        4 => (0..LAYERS).prop_map(Step::Ask),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// SDK-2, SDK-9
+    #[test]
+    fn cached_and_fresh_texts_are_the_same_bytes(steps in prop::collection::vec(step(), 1..30)) {
+        let registry = Registry::new();
+        let scopes: [Option<ScopeId>; LAYERS] = [None, Some("outer".into()), Some("inner".into())];
+        registry.open_scope("outer".into(), None).unwrap();
+        registry.open_scope("inner".into(), Some("outer".into())).unwrap();
+        let cache = SdkCache::new();
+        let mut disposers: Vec<Disposer> = Vec::new();
+        for step in steps {
+            match step {
+                Step::Register(layer, name, number) => {
+                    let target = scopes[layer].clone().map_or(Target::Global, Target::Scope);
+                    disposers.extend(registry.register(&target, tool(name, number)));
+                }
+                Step::Dispose(index) if index < disposers.len() => drop(disposers.swap_remove(index)),
+                Step::Dispose(_) => {}
+                Step::Ask(layer) => {
+                    let view = registry.view(scopes[layer].as_ref()).unwrap();
+                    prop_assert_eq!(&*cache.typescript(&view, &OPTIONS), &fresh(&view));
+                }
+            }
+        }
+        for scope in &scopes {
+            let view = registry.view(scope.as_ref()).unwrap();
+            prop_assert_eq!(&*cache.typescript(&view, &OPTIONS), &fresh(&view));
+        }
+        prop_assert!(cache.held() <= disposers.len(), "{} of {}", cache.held(), disposers.len());
+    }
+}
