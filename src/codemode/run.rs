@@ -26,6 +26,7 @@ use crate::limits::RunLimits;
 use crate::outcome::{RunFailure, RunFailureKind, RunOutcome, RunStats};
 use crate::pipeline::Pipeline;
 use crate::registry::RegistryView;
+use crate::sdk::SdkCache;
 use crate::tool::ProgressSink;
 
 /// What a run needs to know.
@@ -115,9 +116,9 @@ impl ProgramRunner {
         Self { pipeline, runtime, clock, check: None, bindings: Arc::default() }
     }
 
-    /// Checks the types of every program before it runs (CM-27).
-    pub fn with_check(mut self, checker: Arc<dyn TypeChecker>, mode: CheckMode) -> Self {
-        self.check = ProgramCheck::new(checker, mode);
+    /// Checks the types of every program before it runs (CM-27), against the SDKs of the pipeline's registry.
+    pub fn with_check(mut self, checker: Arc<dyn TypeChecker>, mode: CheckMode, sdks: Arc<SdkCache>) -> Self {
+        self.check = ProgramCheck::new(checker, mode, sdks);
         self
     }
 

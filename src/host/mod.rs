@@ -80,7 +80,7 @@ struct Shared {
     working_root: Option<Arc<Path>>,
     ledgers: Arc<Ledgers>,
     /// The registry's, for all sessions.
-    sdks: SdkCache,
+    sdks: Arc<SdkCache>,
 }
 
 impl Drop for Shared {
@@ -270,10 +270,11 @@ impl HostBuilder {
         if let Some(limit) = drain.map(step::outer_drain) {
             pipeline.set_drain(Arc::clone(&clock), limit);
         }
+        let sdks = Arc::new(SdkCache::new());
         let runner = self.runtime.map(|runtime| {
             let runner = ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock));
             match &self.checker {
-                Some((checker, mode)) => runner.with_check(Arc::clone(checker), *mode),
+                Some((checker, mode)) => runner.with_check(Arc::clone(checker), *mode, Arc::clone(&sdks)),
                 None => runner,
             }
         });
@@ -294,7 +295,7 @@ impl HostBuilder {
             drain,
             working_root: self.working_root,
             ledgers,
-            sdks: SdkCache::new(),
+            sdks,
         };
         Ok(Host { shared: Arc::new(shared) })
     }

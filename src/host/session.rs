@@ -243,7 +243,7 @@ impl Session {
     pub async fn check(&self, code: &str) -> Result<CheckReport, SessionCheckError> {
         let shared = &self.inner.host.shared;
         let checker = shared.checker.as_ref().ok_or(SessionCheckError::NoChecker)?;
-        Ok(check_text(&**checker, &*self.view()?, code, &shared.limits).await?)
+        Ok(check_text(&**checker, &shared.sdks, &*self.view()?, code, &shared.limits).await?)
     }
 
     /// Makes one native call, as a model does, and records it.

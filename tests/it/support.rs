@@ -80,7 +80,7 @@ impl Host {
     /// A host with the tools of [`tools`] that checks programs before they run.
     pub(crate) fn checked(checker: TypeScriptChecker, mode: CheckMode) -> Self {
         let mut host = Self::new();
-        host.runner = host.runner.with_check(Arc::new(checker), mode);
+        host.runner = host.runner.with_check(Arc::new(checker), mode, Arc::default());
         host
     }
 

@@ -7,15 +7,16 @@ use std::sync::Arc;
 use crate::codemode::program::PreparedProgram;
 use crate::outcome::{RunFailure, RunFailureKind};
 use crate::registry::RegistryView;
-use crate::sdk::{SdkOptions, SdkTool, render_typescript};
+use crate::sdk::SdkCache;
 
-use super::{CheckMode, CheckReport, Diagnostic, Severity, TypeChecker, check_program};
+use super::{CheckMode, CheckReport, Diagnostic, Severity, TypeChecker, check_program, declarations};
 
 /// The check of every program of a runner.
 #[derive(Clone, Debug)]
 pub(in crate::codemode) struct ProgramCheck {
     checker: Arc<dyn TypeChecker>,
     mode: CheckMode,
+    sdks: Arc<SdkCache>,
 }
 
 /// Most findings that a note or a failure spells out.
@@ -23,8 +24,12 @@ const SPELLED_OUT: usize = 10;
 
 impl ProgramCheck {
     /// `None` when nothing is to be checked.
-    pub(in crate::codemode) fn new(checker: Arc<dyn TypeChecker>, mode: CheckMode) -> Option<Self> {
-        (mode != CheckMode::Off).then_some(Self { checker, mode })
+    pub(in crate::codemode) fn new(
+        checker: Arc<dyn TypeChecker>,
+        mode: CheckMode,
+        sdks: Arc<SdkCache>,
+    ) -> Option<Self> {
+        (mode != CheckMode::Off).then_some(Self { checker, mode, sdks })
     }
 
     /// The notes for a program that may run, or why it may not.
@@ -33,7 +38,7 @@ impl ProgramCheck {
         view: &RegistryView,
         program: &PreparedProgram,
     ) -> Result<Vec<String>, RunFailure> {
-        let checked = check_program(&*self.checker, declarations(view), program).await;
+        let checked = check_program(&*self.checker, declarations(&self.sdks, view), program).await;
         match (self.mode, checked) {
             (CheckMode::Enforce, Ok(report)) if report.has_errors() => Err(refusal(&report)),
             (CheckMode::Enforce, Err(error)) => {
@@ -44,21 +49,6 @@ impl ProgramCheck {
             (_, Err(error)) => Ok(vec![format!("the types of the program were not checked: {error}")]),
         }
     }
-}
-
-/// The SDK of what a view lets programs call.
-pub(super) fn declarations(view: &RegistryView) -> Arc<str> {
-    let definitions: Vec<_> = view.callable().map(|tool| Arc::clone(tool.definition())).collect();
-    let tools: Vec<_> = definitions
-        .iter()
-        .map(|definition| SdkTool {
-            name: definition.name().as_str(),
-            description: &definition.model().description,
-            parameters: &definition.model().parameters,
-            output: definition.output().schema.source(),
-        })
-        .collect();
-    render_typescript(&tools, &SdkOptions::default()).text.into()
 }
 
 /// A line for each finding, and one for those that are left out.

@@ -20,10 +20,9 @@ use crate::codemode::run::prepare_text;
 use crate::limits::{RunLimits, spell_duration};
 use crate::pipeline::BoxFuture;
 use crate::registry::RegistryView;
+use crate::sdk::{SdkCache, SdkOptions};
 
 pub(super) use judge::ProgramCheck;
-
-use judge::declarations;
 
 /// What a type error of a program means for its run (CM-27).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -191,15 +190,21 @@ pub trait TypeChecker: Send + Sync + fmt::Debug {
 /// Checks a text against what a view lets programs call. A text that is no program has that as its one finding, `syntax`.
 pub async fn check_text(
     checker: &dyn TypeChecker,
+    sdks: &SdkCache,
     view: &RegistryView,
     code: &str,
     limits: &RunLimits,
 ) -> Result<CheckReport, CheckError> {
     let bindings = Arc::new(Bindings::new(view, limits.argument_bytes));
     match prepare_text(code, limits.program_bytes, &bindings).await {
-        Ok(program) => check_program(checker, declarations(view), &program).await,
+        Ok(program) => check_program(checker, declarations(sdks, view), &program).await,
         Err(error) => Ok(CheckReport { diagnostics: vec![not_a_program(error)], found: 1 }),
     }
+}
+
+/// What programs of this view are checked against.
+fn declarations(sdks: &SdkCache, view: &RegistryView) -> Arc<str> {
+    sdks.typescript(view, &SdkOptions::default()).text.as_str().into()
 }
 
 /// Checks a program against an SDK.

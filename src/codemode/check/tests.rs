@@ -59,7 +59,7 @@ fn view() -> Arc<RegistryView> {
 async fn judged(mode: CheckMode, answer: Result<Findings, CheckError>) -> Result<Vec<String>, RunFailure> {
     let program =
         prepare("const a = 1;\nreturn a", &ProgramLimits::default(), &ToolHints::default()).unwrap();
-    let check = ProgramCheck::new(Scripted::new(answer), mode).unwrap();
+    let check = ProgramCheck::new(Scripted::new(answer), mode, Arc::default()).unwrap();
     check.judge(&view(), &program).await
 }
 
@@ -68,7 +68,7 @@ async fn judged(mode: CheckMode, answer: Result<Findings, CheckError>) -> Result
 async fn a_checker_is_asked_about_the_program_and_the_sdk_of_its_tools() {
     let checker = Scripted::new(Ok(findings(vec![finding(Severity::Error, 2, 8)])));
     let report =
-        check_text(&*checker, &view(), "const a = 1;\nreturn a", &RunLimits::default()).await.unwrap();
+        check_text(&*checker, &SdkCache::new(), &view(), "const a = 1;\nreturn a", &RunLimits::default()).await.unwrap();
     assert_eq!((report.diagnostics[0].line, report.diagnostics[0].column), (Some(2), Some(8)));
     assert_eq!(report.diagnostics[0].frame.as_deref(), Some("   2 | return a\n     |        ^"));
     let asked = checker.asked.lock().unwrap();
@@ -80,7 +80,7 @@ async fn a_checker_is_asked_about_the_program_and_the_sdk_of_its_tools() {
 #[tokio::test]
 async fn what_is_no_program_is_not_asked_about() {
     let checker = Scripted::new(Ok(Findings::default()));
-    let report = check_text(&*checker, &view(), "const = 1", &RunLimits::default()).await.unwrap();
+    let report = check_text(&*checker, &SdkCache::new(), &view(), "const = 1", &RunLimits::default()).await.unwrap();
     assert_eq!((report.diagnostics[0].code.as_str(), report.diagnostics[0].line), ("syntax", Some(1)));
     assert!(checker.asked.lock().unwrap().is_empty());
 }
@@ -89,7 +89,7 @@ async fn what_is_no_program_is_not_asked_about() {
 #[tokio::test]
 async fn an_error_refuses_the_program_only_where_that_is_enforced() {
     let error = || Ok(findings(vec![finding(Severity::Error, 2, 8), finding(Severity::Error, 1, 27)]));
-    assert!(ProgramCheck::new(Scripted::new(error()), CheckMode::Off).is_none());
+    assert!(ProgramCheck::new(Scripted::new(error()), CheckMode::Off, Arc::default()).is_none());
     let note = "type check: 2:8 TS1 it is wrong (do it right)";
     assert_eq!(judged(CheckMode::Warn, error()).await.unwrap()[0], note);
     let failure = judged(CheckMode::Enforce, error()).await.unwrap_err();
