@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
 
+mod memory;
 mod table;
 
 use std::fmt::Write as _;
@@ -13,6 +14,7 @@ use isolane::codemode::check::CheckMode;
 use isolane::engine::TypeScriptChecker;
 use isolane::host::{Host, Session, SessionOptions};
 use isolane::tool::{Tool, ToolContext, ToolError};
+use memory::resident_kib;
 use serde_json::{Value, json};
 use table::{heading, row, since};
 
@@ -88,6 +90,12 @@ fn program(number: usize) -> String {
 
 async fn figures() {
     let clock = SystemClock::new();
+    let before = resident_kib();
+    let first = session();
+    first.check(&program(0)).await.unwrap();
+    let compiler = resident_kib().saturating_sub(before);
+    println!("{:<58} {compiler:>7} KiB", "the compiler after its first check, resident");
+    drop(first);
     heading();
     let mut cold = Vec::new();
     for number in 0..20 {

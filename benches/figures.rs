@@ -4,6 +4,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
 
+mod memory;
 mod table;
 
 use std::sync::{Arc, Mutex};
@@ -16,6 +17,7 @@ use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{Host, RunOptions, Session, SessionOptions};
 use isolane::limits::{CallLimits, RunLimits};
 use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
+use memory::resident_kib;
 use serde_json::{Value, json};
 use table::{heading, row, since};
 
@@ -84,7 +86,7 @@ impl LogSink for FirstLine {
 async fn figures() {
     let clock = SystemClock::new();
     // First, while nothing that was freed is there to be used again.
-    memory().await;
+    isolates_in_memory().await;
     heading();
 
     let limits = ProgramLimits::default();
@@ -167,7 +169,7 @@ async fn each(name: &str, session: &Session, code: &str, count: u32) {
     row(name, &mut times);
 }
 
-async fn memory() {
+async fn isolates_in_memory() {
     let clock = SystemClock::new();
     let before = resident_kib();
     let held: Vec<_> = (0..20).map(|_| session(1, 0)).collect();
@@ -176,10 +178,4 @@ async fn memory() {
     println!("{:<58} {:>7} KiB", "one more ready isolate, resident", each);
     println!("{:<58} {:>7} KiB", "this process, resident", resident_kib());
     drop(held);
-}
-
-fn resident_kib() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap_or_default();
-    line.split_whitespace().nth(1).and_then(|kib| kib.parse().ok()).unwrap_or_default()
 }

@@ -87,6 +87,14 @@ async fn a_missing_await_is_found() {
     assert!(report.diagnostics.iter().all(|finding| finding.code == "unawaited"));
 }
 
+/// CM-27: a program cannot turn the check off.
+#[tokio::test]
+async fn comments_do_not_turn_the_check_off() {
+    assert_eq!(places("// @ts-nocheck\nreturn 'a'.lenght").await, ["2:12 TS2551"]);
+    assert_eq!(places("// @ts-ignore\nreturn 'a'.lenght").await, ["2:12 TS2551"]);
+    assert_eq!(places("// @ts-expect-error\nreturn 'a'.length").await, Vec::<String>::new());
+}
+
 /// CM-27, CM-7: what a model writes without types, and what runs.
 #[tokio::test]
 async fn what_runs_all_the_same_is_let_pass() {

@@ -68,7 +68,9 @@ async fn judged(mode: CheckMode, answer: Result<Findings, CheckError>) -> Result
 async fn a_checker_is_asked_about_the_program_and_the_sdk_of_its_tools() {
     let checker = Scripted::new(Ok(findings(vec![finding(Severity::Error, 2, 8)])));
     let report =
-        check_text(&*checker, &SdkCache::new(), &view(), "const a = 1;\nreturn a", &RunLimits::default()).await.unwrap();
+        check_text(&*checker, &SdkCache::new(), &view(), "const a = 1;\nreturn a", &RunLimits::default())
+            .await
+            .unwrap();
     assert_eq!((report.diagnostics[0].line, report.diagnostics[0].column), (Some(2), Some(8)));
     assert_eq!(report.diagnostics[0].frame.as_deref(), Some("   2 | return a\n     |        ^"));
     let asked = checker.asked.lock().unwrap();
@@ -80,7 +82,8 @@ async fn a_checker_is_asked_about_the_program_and_the_sdk_of_its_tools() {
 #[tokio::test]
 async fn what_is_no_program_is_not_asked_about() {
     let checker = Scripted::new(Ok(Findings::default()));
-    let report = check_text(&*checker, &SdkCache::new(), &view(), "const = 1", &RunLimits::default()).await.unwrap();
+    let report =
+        check_text(&*checker, &SdkCache::new(), &view(), "const = 1", &RunLimits::default()).await.unwrap();
     assert_eq!((report.diagnostics[0].code.as_str(), report.diagnostics[0].line), ("syntax", Some(1)));
     assert!(checker.asked.lock().unwrap().is_empty());
 }

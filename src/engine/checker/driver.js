@@ -30,6 +30,8 @@
   function compile(declarations, text) {
     if (sdk.text !== declarations) sdk = parse(SDK, declarations);
     const program = parse(PROGRAM, text);
+    // What is checked is the host's to say: `@ts-ignore` and its like are comments here.
+    program.commentDirectives = program.checkJsDirective = undefined;
     const file = (name) => libraries.get(name) ?? (name === SDK ? sdk : name === PROGRAM ? program : undefined);
     const host = {
       getSourceFile: file,

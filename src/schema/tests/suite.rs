@@ -1,7 +1,8 @@
 //! The official JSON Schema test suite, where it is at hand.
 //!
-//! It is read in place, from `../shared/data/json-schema-test-suite`; without it these tests check nothing, and say
-//! `SKIPPED` whatever is captured. What does not come out as the suite says is listed here with its reason and the
+//! It is read in place, from `data/json-schema-test-suite` in the folder that `ISOLANE_SHARED` named when the tests were
+//! built (absent: `../shared`); without it these tests check nothing, and say
+//! so whatever is captured. What does not come out as the suite says is listed here with its reason and the
 //! number of cases, and the lists must be exact: a case more or a case less fails. The rates are always printed, the
 //! cases one by one with `--nocapture`.
 
@@ -169,11 +170,12 @@ impl Difference {
 }
 
 fn suite() -> Option<PathBuf> {
-    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/json-schema-test-suite");
+    let shared = option_env!("ISOLANE_SHARED").unwrap_or("../shared");
+    let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join(shared).join("data/json-schema-test-suite");
     if suite.is_dir() {
         return Some(suite);
     }
-    say(&format!("SKIPPED, nothing was checked: {} is not there", suite.display()));
+    say(&format!("skipped: no shared data, {} is not there", suite.display()));
     None
 }
 
