@@ -4,9 +4,11 @@
 //! environment, a file at run time or the order of a hash map: the same tools give the same bytes (SDK-2).
 //! Types come from `schema::ir`; prose and frame lie in `sdk-templates/`, one file per language.
 
+mod definitions;
 mod escape;
 mod layout;
 mod names;
+mod prepare;
 #[cfg(test)]
 mod tests;
 mod typescript;
@@ -16,7 +18,8 @@ use serde_json::Value;
 use crate::schema::ir::{IrBudget, compile, compile_object};
 
 use names::{DeclaredNames, tool_prefixes};
-use typescript::{Printer, entry};
+use prepare::{Prepared, about, fill};
+use typescript::{entry, print};
 
 const TYPESCRIPT: &str = include_str!("../../sdk-templates/typescript.txt");
 
@@ -64,15 +67,11 @@ struct Entry {
 ///
 /// Of several tools with one name the first by description and then in the given order counts.
 pub fn render_typescript(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBundle {
-    let mut sorted: Vec<&SdkTool<'_>> = tools.iter().collect();
-    sorted.sort_by_key(|tool| (tool.name, tool.description));
-    sorted.dedup_by_key(|tool| tool.name);
-    let names: Vec<&str> = sorted.iter().map(|tool| tool.name).collect();
-    let prefixes = tool_prefixes(&names);
+    let prepared = Prepared::new(tools);
     let mut types = String::new();
     let mut args = String::new();
     let mut outputs = String::new();
-    for (tool, prefix) in sorted.iter().zip(&prefixes) {
+    for (tool, prefix) in prepared.iter() {
         let entry = render_entry(tool, prefix, options);
         types.push_str(&entry.types);
         args.push_str(&entry.args);
@@ -82,12 +81,7 @@ pub fn render_typescript(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBund
         types.push('\n');
     }
     let text = fill(TYPESCRIPT, &[("{{types}}", &types), ("{{args}}", &args), ("{{outputs}}", &outputs)]);
-    SdkBundle {
-        bytes: text.len(),
-        tools: sorted.len(),
-        names: names.into_iter().map(str::to_owned).collect(),
-        text,
-    }
+    prepared.bundle(text)
 }
 
 /// Renders one tool alone, as an addition to an SDK: its types, and its entries in `ToolArgsMap` and
@@ -103,38 +97,12 @@ fn render_entry(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry
     let output = compile(tool.output, &options.budget);
     let mut names = DeclaredNames::new(prefix);
     let mut types = String::new();
-    let args_type = Printer::new(&parameters, "Args", &mut names, &mut types).root();
-    let output_type = Printer::new(&output, "Output", &mut names, &mut types).root();
-    let mut about = parameters.doc;
-    let described = Some(tool.description.trim()).filter(|text| !text.is_empty());
-    about.text = match (described, about.text) {
-        (Some(tool), Some(schema)) if tool != schema.trim() => Some(format!("{tool}\n\n{}", schema.trim())),
-        (Some(tool), _) => Some(tool.to_owned()),
-        (None, schema) => schema,
-    };
+    let args_type = print(&parameters, "Args", &mut names, &mut types);
+    let output_type = print(&output, "Output", &mut names, &mut types);
+    let about = about(tool, parameters.doc);
     Entry {
         types,
         args: entry(tool.name, &about, &args_type),
         output: entry(tool.name, &output.doc, &output_type),
     }
-}
-
-/// Fills placeholders in one pass: a filled-in text that looks like one stays as it is.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let length = values.iter().map(|(_, value)| value.len()).sum::<usize>() + template.len();
-    let mut out = String::with_capacity(length);
-    let mut rest = template;
-    while let Some(start) = rest.find("{{") {
-        let (before, at) = rest.split_at(start);
-        out.push_str(before);
-        if let Some((placeholder, value)) = values.iter().find(|(name, _)| at.starts_with(name)) {
-            out.push_str(value);
-            rest = at.get(placeholder.len()..).unwrap_or_default();
-        } else {
-            out.push_str("{{");
-            rest = at.get(2..).unwrap_or_default();
-        }
-    }
-    out.push_str(rest);
-    out
 }
