@@ -9,6 +9,7 @@ mod escape;
 mod layout;
 mod names;
 mod prepare;
+mod python;
 #[cfg(test)]
 mod tests;
 mod typescript;
@@ -19,6 +20,7 @@ use crate::schema::ir::{IrBudget, compile, compile_object};
 
 use names::{DeclaredNames, tool_prefixes};
 use prepare::{Prepared, about, fill};
+pub use python::render_python;
 use typescript::{entry, print};
 
 const TYPESCRIPT: &str = include_str!("../../sdk-templates/typescript.txt");

@@ -1,16 +1,20 @@
-//! Behaviour of the renderer: the text of each construct, what it means, and hostile input.
+//! Behaviour of the renderers: the text of each construct, what it means, and hostile input.
 //!
-//! Reads the text back with the TypeScript parser, which no code outside tests may do here.
+//! Reads TypeScript back with its parser, which no code outside tests may do here. Python is read back by Python
+//! itself, in `tests/python_types.rs`.
 
 mod constructs;
 mod fixtures;
 mod hostile;
 mod meaning;
+mod python;
+mod random;
 
 use serde_json::{Value, json};
 use swc_common::BytePos;
 use swc_ecma_parser::{Parser, StringInput, Syntax, TsSyntax};
 
+use super::python::{Access, render_entry};
 use super::{SdkBundle, SdkOptions, SdkTool, render_tool_declaration, render_typescript};
 
 fn tool<'a>(name: &'a str, parameters: &'a Value, output: &'a Value) -> SdkTool<'a> {
@@ -26,6 +30,18 @@ fn declared(parameters: &Value) -> String {
     let text = render_tool_declaration(&tool("demo", parameters, &json!(true)), &SdkOptions::default());
     let end = text.find("interface ToolOutputMap").unwrap();
     text[..end].to_owned()
+}
+
+/// The types and the method of a tool with these parameters, in Python.
+fn declared_in_python(parameters: &Value) -> String {
+    python_entry(&tool("demo", parameters, &json!(true)))
+}
+
+/// What one tool adds to a Python SDK.
+fn python_entry(tool: &SdkTool<'_>) -> String {
+    let entry = render_entry(tool, "Demo", &SdkOptions::default());
+    let (Access::Method(access) | Access::Subscript(access)) = entry.access;
+    entry.types + &access
 }
 
 /// What the TypeScript parser says against a text.
