@@ -25,9 +25,6 @@ use words::{TYPING, doc_lines, docstring, is_member_name, python_string};
 
 const PYTHON: &str = include_str!("../../sdk-templates/python.txt");
 
-/// Used by the template itself.
-const ALWAYS_USED: &str = "Protocol TypeAlias Union";
-
 /// The type of a tool behind a subscript that may be called without arguments: no `Callable` says that.
 const OPTIONAL_CALL: &str = "\
 _Args = TypeVar(\"_Args\", contravariant=True)
@@ -85,7 +82,7 @@ pub fn render_python(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBundle {
     }
     let optional = !used_names(&["OptionalCall"], &methods).is_empty();
     let helpers = if optional { OPTIONAL_CALL } else { "" };
-    let imports = used_names(TYPING, &[ALWAYS_USED, &types, helpers, &methods].join("\n"));
+    let imports = used_names(TYPING, &[PYTHON, &types, helpers, &methods].join("\n"));
     let text = fill(
         PYTHON,
         &[
