@@ -209,6 +209,7 @@ pub(super) struct SdkArgs {
 const SDK_EXAMPLES: &str = "\
 Examples:
   isolane sdk > isolane.d.ts
+  isolane sdk --lang python > isolane_sdk.py
   isolane sdk --allow-write --stats
   isolane sdk --json | jq .stats";
 
@@ -219,15 +220,9 @@ pub(super) enum Language {
     #[default]
     #[value(alias = "typescript")]
     Ts,
-}
-
-impl Language {
-    /// The name, as it is given and printed.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Ts => "ts",
-        }
-    }
+    /// Python.
+    #[value(alias = "py")]
+    Python,
 }
 
 /// List the tools: name, scheduling class, what it does.

@@ -6,7 +6,7 @@
 use serde::Serialize;
 
 use isolane::host::SessionOptions;
-use isolane::sdk::{TOKENIZER, TextSize, native_schemas};
+use isolane::sdk::{SdkLanguage, TOKENIZER, TextSize, native_schemas};
 
 use super::Ending;
 use super::args::{Language, SdkArgs};
@@ -36,9 +36,11 @@ struct Stats {
 pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<Ending> {
     let host = Deployment::open(&args.deployment)?.host()?;
     let session = host.session(SessionOptions::new("cli"))?;
-    let bundle = match args.lang {
-        Language::Ts => session.sdk()?,
+    let language = match args.lang {
+        Language::Ts => SdkLanguage::TypeScript,
+        Language::Python => SdkLanguage::Python,
     };
+    let bundle = session.sdk(language)?;
     if !args.json && !args.stats {
         say(&bundle.text)?;
         return Ok(Ending::Success);
@@ -57,7 +59,7 @@ pub(super) fn sdk(args: &SdkArgs) -> anyhow::Result<Ending> {
         ));
     }
     if args.json {
-        let report = Report { lang: args.lang.name(), text: &bundle.text, names: &bundle.names, stats };
+        let report = Report { lang: language.name(), text: &bundle.text, names: &bundle.names, stats };
         say(&json_line(&report)?)?;
     } else {
         say(&bundle.text)?;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::registry::{PresentationMode, RUN_CODE, RegistryError, RegistryView, collapses};
-use crate::sdk::{SdkBundle, SdkOptions};
+use crate::sdk::{SdkBundle, SdkLanguage, SdkOptions};
 use crate::tool::ModelFace;
 
 use super::Session;
@@ -43,17 +43,18 @@ impl Session {
     pub fn prompt(&self) -> Result<Prompt, RegistryError> {
         let view = self.view()?;
         let schemas = view.schemas().into_iter().cloned().collect();
-        let sdk = (view.mode() != PresentationMode::Native).then(|| self.typescript(&view));
+        let sdk =
+            (view.mode() != PresentationMode::Native).then(|| self.rendered(SdkLanguage::TypeScript, &view));
         Ok(Prompt { schemas, rule: rule(&view), sdk })
     }
 
     /// The SDK of the tools that this session's programs may call, whatever the presentation mode.
-    pub fn sdk(&self) -> Result<Arc<SdkBundle>, RegistryError> {
-        Ok(self.typescript(&*self.view()?))
+    pub fn sdk(&self, language: SdkLanguage) -> Result<Arc<SdkBundle>, RegistryError> {
+        Ok(self.rendered(language, &*self.view()?))
     }
 
-    fn typescript(&self, view: &RegistryView) -> Arc<SdkBundle> {
-        self.inner.host.shared.sdks.typescript(view, &SdkOptions::default())
+    fn rendered(&self, language: SdkLanguage, view: &RegistryView) -> Arc<SdkBundle> {
+        self.inner.host.shared.sdks.render(language, view, &SdkOptions::default())
     }
 }
 

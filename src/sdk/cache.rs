@@ -12,7 +12,7 @@ use crate::registry::RegistryView;
 use crate::tool::ToolDefinition;
 
 use super::names::tool_prefixes;
-use super::{Entry, Renderer, SdkBundle, SdkError, SdkLanguage, SdkOptions, SdkTool, TYPESCRIPT};
+use super::{Entry, Renderer, SdkBundle, SdkLanguage, SdkOptions, SdkTool};
 
 /// How much a cache has rendered since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,27 +68,9 @@ impl SdkCache {
     }
 
     /// The SDK of what a view lets programs call (SDK-1). All views that are given must be of one registry.
-    ///
-    /// # Errors
-    /// [`SdkError::NoRenderer`].
-    pub fn render(
-        &self,
-        language: SdkLanguage,
-        view: &RegistryView,
-        options: &SdkOptions,
-    ) -> Result<Arc<SdkBundle>, SdkError> {
-        match language {
-            SdkLanguage::TypeScript => Ok(self.typescript(view, options)),
-            // Python's `Renderer` goes here, next to `TYPESCRIPT`.
-            SdkLanguage::Python => Err(SdkError::NoRenderer { language }),
-        }
-    }
-
-    /// The same in TypeScript, which always is there.
-    pub fn typescript(&self, view: &RegistryView, options: &SdkOptions) -> Arc<SdkBundle> {
-        let slot =
-            self.slot((TYPESCRIPT.language, *options, view.chain().last().cloned()), view.generation());
-        Arc::clone(slot.get_or_init(|| Arc::new(self.assemble(&TYPESCRIPT, view, options))))
+    pub fn render(&self, language: SdkLanguage, view: &RegistryView, options: &SdkOptions) -> Arc<SdkBundle> {
+        let slot = self.slot((language, *options, view.chain().last().cloned()), view.generation());
+        Arc::clone(slot.get_or_init(|| Arc::new(self.assemble(language, view, options))))
     }
 
     /// How much was rendered so far.
@@ -120,20 +102,20 @@ impl SdkCache {
         Arc::clone(shelf.texts.entry(key).or_default())
     }
 
-    fn assemble(&self, renderer: &Renderer, view: &RegistryView, options: &SdkOptions) -> SdkBundle {
+    fn assemble(&self, language: SdkLanguage, view: &RegistryView, options: &SdkOptions) -> SdkBundle {
         let mut definitions: Vec<_> = view.callable().map(|tool| Arc::clone(tool.definition())).collect();
         definitions.sort_by(|one, other| one.name().as_str().cmp(other.name().as_str()));
         let names: Vec<&str> = definitions.iter().map(|definition| definition.name().as_str()).collect();
         let tools: Vec<_> = definitions.iter().zip(tool_prefixes(&names)).collect();
-        let entries = self.entries(renderer, &tools, options);
+        let entries = self.entries(language, &tools, options);
         let names = names.into_iter().map(str::to_owned).collect();
-        (renderer.assemble)(names, &entries.iter().map(AsRef::as_ref).collect::<Vec<_>>())
+        Renderer::of(language).bundle(names, &entries.iter().map(AsRef::as_ref).collect::<Vec<_>>())
     }
 
     /// The entry of each tool with its prefix: those that are known, and the others rendered.
-    fn entries(&self, renderer: &Renderer, tools: &[Placed<'_>], options: &SdkOptions) -> Vec<Arc<Entry>> {
+    fn entries(&self, language: SdkLanguage, tools: &[Placed<'_>], options: &SdkOptions) -> Vec<Arc<Entry>> {
         let key = |(definition, _): &Placed<'_>| -> EntryKey {
-            (renderer.language, *options, Arc::as_ptr(definition).addr())
+            (language, *options, Arc::as_ptr(definition).addr())
         };
         let known: Vec<Option<Arc<Entry>>> = {
             let shelf = self.shelf();
@@ -148,7 +130,8 @@ impl SdkCache {
         for (tool, known) in tools.iter().zip(known) {
             let (definition, prefix) = tool;
             entries.push(known.unwrap_or_else(|| {
-                let entry = Arc::new((renderer.entry)(&SdkTool::of(definition), prefix, options));
+                let entry =
+                    Arc::new((Renderer::of(language).entry)(&SdkTool::of(definition), prefix, options));
                 let held = Known {
                     definition: Arc::downgrade(definition),
                     prefix: prefix.clone(),

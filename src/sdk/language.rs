@@ -22,15 +22,3 @@ impl SdkLanguage {
         }
     }
 }
-
-/// Why there is no SDK.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SdkError {
-    /// Nothing renders this language.
-    #[error("there is no SDK in `{}`; ask for `ts`", language.name())]
-    NoRenderer {
-        /// The language.
-        language: SdkLanguage,
-    },
-}

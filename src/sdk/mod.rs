@@ -6,10 +6,13 @@
 //! one file per language.
 
 mod cache;
+mod definitions;
 mod escape;
 mod language;
 mod layout;
 mod names;
+mod prepare;
+mod python;
 #[cfg(feature = "tokens")]
 mod size;
 #[cfg(test)]
@@ -22,12 +25,13 @@ use crate::schema::ir::{IrBudget, compile, compile_object};
 use crate::tool::ToolDefinition;
 
 pub use cache::{SdkCache, SdkWork};
-pub use language::{SdkError, SdkLanguage};
+pub use language::SdkLanguage;
 #[cfg(feature = "tokens")]
 pub use size::{TOKENIZER, TextSize, native_schemas};
 
 use names::{DeclaredNames, tool_prefixes};
-use typescript::{Printer, entry};
+use prepare::{about, fill};
+use typescript::{entry, print};
 
 const TYPESCRIPT_FRAME: &str = include_str!("../../sdk-templates/typescript.txt");
 
@@ -77,60 +81,83 @@ pub struct SdkBundle {
     pub bytes: usize,
 }
 
-/// The parts of one tool's entry.
+/// What one tool adds to a text.
 #[derive(Debug)]
 struct Entry {
+    /// The declarations of its types.
     types: String,
-    args: String,
-    output: String,
+    /// Its text in each of the two places that a language's template has for tools. TypeScript: arguments, and result.
+    /// Python: a method, or a subscript.
+    places: [String; 2],
 }
 
 /// A language's way from tools to text, tool by tool: an entry depends on its tool, its prefix and the options alone.
+#[derive(Debug)]
 struct Renderer {
-    language: SdkLanguage,
     /// Renders one tool, whose types are named with the prefix.
     entry: fn(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry,
     /// Puts the entries together, given in the byte order of their tools' names.
-    assemble: fn(names: Vec<String>, entries: &[&Entry]) -> SdkBundle,
+    assemble: fn(entries: &[&Entry]) -> String,
 }
 
-const TYPESCRIPT: Renderer =
-    Renderer { language: SdkLanguage::TypeScript, entry: render_entry, assemble: assemble_typescript };
+impl Renderer {
+    fn of(language: SdkLanguage) -> &'static Self {
+        match language {
+            SdkLanguage::TypeScript => &TYPESCRIPT,
+            SdkLanguage::Python => &python::PYTHON,
+        }
+    }
 
-/// Renders the TypeScript SDK of these tools, in any order. SDK-2, SDK-3.
+    fn bundle(&self, names: Vec<String>, entries: &[&Entry]) -> SdkBundle {
+        let text = (self.assemble)(entries);
+        SdkBundle { bytes: text.len(), tools: names.len(), names, text }
+    }
+}
+
+static TYPESCRIPT: Renderer = Renderer { entry: render_entry, assemble: assemble_typescript };
+
+/// Renders the SDK of these tools, in any order. SDK-2, SDK-3, SDK-7.
 ///
-/// Of several tools with one name the first by description and then in the given order counts.
-pub fn render_typescript(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBundle {
+/// Of several tools with one name the first by description and then in the given order counts. TypeScript is a text of
+/// ambient declarations; Python is a module for Python 3.11 or later.
+pub fn render(language: SdkLanguage, tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBundle {
+    let renderer = Renderer::of(language);
     let mut sorted: Vec<&SdkTool<'_>> = tools.iter().collect();
     sorted.sort_by_key(|tool| (tool.name, tool.description));
     sorted.dedup_by_key(|tool| tool.name);
     let names: Vec<&str> = sorted.iter().map(|tool| tool.name).collect();
-    let entries: Vec<Entry> = sorted
-        .iter()
-        .zip(tool_prefixes(&names))
-        .map(|(tool, prefix)| (TYPESCRIPT.entry)(tool, &prefix, options))
-        .collect();
+    let prefixes = tool_prefixes(&names);
+    let entries: Vec<Entry> =
+        sorted.iter().zip(&prefixes).map(|(tool, prefix)| (renderer.entry)(tool, prefix, options)).collect();
     let names = names.into_iter().map(str::to_owned).collect();
-    (TYPESCRIPT.assemble)(names, &entries.iter().collect::<Vec<_>>())
+    renderer.bundle(names, &entries.iter().collect::<Vec<_>>())
 }
 
-fn assemble_typescript(names: Vec<String>, entries: &[&Entry]) -> SdkBundle {
-    let joined = |part: fn(&Entry) -> &str| entries.iter().map(|entry| part(entry)).collect::<String>();
-    let mut types = joined(|entry| &entry.types);
+/// [`render`] in TypeScript.
+pub fn render_typescript(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBundle {
+    render(SdkLanguage::TypeScript, tools, options)
+}
+
+/// The texts of all entries in one place.
+fn joined(entries: &[&Entry], part: fn(&Entry) -> &str) -> String {
+    entries.iter().map(|entry| part(entry)).collect()
+}
+
+fn assemble_typescript(entries: &[&Entry]) -> String {
+    let mut types = joined(entries, |entry| &entry.types);
     if !types.is_empty() {
         types.push('\n');
     }
-    let (args, outputs) = (joined(|entry| &entry.args), joined(|entry| &entry.output));
-    let text =
-        fill(TYPESCRIPT_FRAME, &[("{{types}}", &types), ("{{args}}", &args), ("{{outputs}}", &outputs)]);
-    SdkBundle { bytes: text.len(), tools: names.len(), names, text }
+    let [args, outputs] =
+        [joined(entries, |entry| &entry.places[0]), joined(entries, |entry| &entry.places[1])];
+    fill(TYPESCRIPT_FRAME, &[("{{types}}", &types), ("{{args}}", &args), ("{{outputs}}", &outputs)])
 }
 
 /// Renders one tool alone, as an addition to an SDK: its types, and its entries in `ToolArgsMap` and
 /// `ToolOutputMap`, which TypeScript merges with the interfaces of the same name.
 pub fn render_tool_declaration(tool: &SdkTool<'_>, options: &SdkOptions) -> String {
     let prefix = tool_prefixes(&[tool.name]).pop().unwrap_or_default();
-    let Entry { types, args, output } = render_entry(tool, &prefix, options);
+    let Entry { types, places: [args, output] } = render_entry(tool, &prefix, options);
     format!("{types}interface ToolArgsMap {{\n{args}}}\ninterface ToolOutputMap {{\n{output}}}\n")
 }
 
@@ -139,38 +166,9 @@ fn render_entry(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry
     let output = compile(tool.output, &options.budget);
     let mut names = DeclaredNames::new(prefix);
     let mut types = String::new();
-    let args_type = Printer::new(&parameters, "Args", &mut names, &mut types).root();
-    let output_type = Printer::new(&output, "Output", &mut names, &mut types).root();
-    let mut about = parameters.doc;
-    let described = Some(tool.description.trim()).filter(|text| !text.is_empty());
-    about.text = match (described, about.text) {
-        (Some(tool), Some(schema)) if tool != schema.trim() => Some(format!("{tool}\n\n{}", schema.trim())),
-        (Some(tool), _) => Some(tool.to_owned()),
-        (None, schema) => schema,
-    };
-    Entry {
-        types,
-        args: entry(tool.name, &about, &args_type),
-        output: entry(tool.name, &output.doc, &output_type),
-    }
-}
-
-/// Fills placeholders in one pass: a filled-in text that looks like one stays as it is.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let length = values.iter().map(|(_, value)| value.len()).sum::<usize>() + template.len();
-    let mut out = String::with_capacity(length);
-    let mut rest = template;
-    while let Some(start) = rest.find("{{") {
-        let (before, at) = rest.split_at(start);
-        out.push_str(before);
-        if let Some((placeholder, value)) = values.iter().find(|(name, _)| at.starts_with(name)) {
-            out.push_str(value);
-            rest = at.get(placeholder.len()..).unwrap_or_default();
-        } else {
-            out.push_str("{{");
-            rest = at.get(2..).unwrap_or_default();
-        }
-    }
-    out.push_str(rest);
-    out
+    let args_type = print(&parameters, "Args", &mut names, &mut types);
+    let output_type = print(&output, "Output", &mut names, &mut types);
+    let about = about(tool, parameters.doc);
+    let places = [entry(tool.name, &about, &args_type), entry(tool.name, &output.doc, &output_type)];
+    Entry { types, places }
 }

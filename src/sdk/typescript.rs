@@ -7,9 +7,10 @@
 
 use crate::ids::spelling::string_literal;
 use crate::schema::ir::{
-    Definition, DefinitionId, Doc, KeyPattern, Literal, Member, ObjectType, Rest, Type, TypeId, TypeIr,
+    DefinitionId, Doc, KeyPattern, Literal, Member, ObjectType, Rest, Type, TypeId, TypeIr,
 };
 
+use super::definitions::Definitions;
 use super::escape::{property_key, template_text};
 use super::layout::{Level, Text, doc_comment, indent, union};
 use super::names::DeclaredNames;
@@ -28,120 +29,51 @@ pub(super) fn entry(name: &str, doc: &Doc, ty: &TypeText) -> String {
 #[derive(Debug)]
 pub(super) struct TypeText(Text);
 
-/// Prints one compiled schema.
-#[derive(Debug)]
-pub(super) struct Printer<'a, 'n> {
-    ir: &'a TypeIr,
+/// Prints one compiled schema: declares its named types, and returns the text of its root. `fallback` names a
+/// type without a hint.
+pub(super) fn print(
+    ir: &TypeIr,
     fallback: &'static str,
-    texts: Vec<Text>,
-    names: Vec<Option<String>>,
-    allocator: &'a mut DeclaredNames<'n>,
-    declarations: &'a mut String,
-    /// Names of recursive types are those of declared ones, still to be compared.
-    assumed: bool,
+    allocator: &mut DeclaredNames<'_>,
+    declarations: &mut String,
+) -> TypeText {
+    let root = Definitions::new(ir, fallback, allocator, declarations).settle(|definitions| {
+        let mut printer = Printer { ir, definitions, texts: Vec::with_capacity(ir.types.len()) };
+        printer.print_all()?;
+        Some(printer.text(ir.root))
+    });
+    TypeText(root.unwrap_or_else(|| Text::atom("JsonValue")))
 }
 
-impl<'a, 'n> Printer<'a, 'n> {
-    /// Declarations of named types are appended to `declarations`; `fallback` names one without a hint.
-    pub(super) fn new(
-        ir: &'a TypeIr,
-        fallback: &'static str,
-        allocator: &'a mut DeclaredNames<'n>,
-        declarations: &'a mut String,
-    ) -> Self {
-        let texts = Vec::with_capacity(ir.types.len());
-        let names = vec![None; ir.definitions.len()];
-        Self { ir, fallback, texts, names, allocator, declarations, assumed: false }
-    }
+/// Prints the types of one compiled schema.
+#[derive(Debug)]
+struct Printer<'d, 'a, 'n> {
+    ir: &'a TypeIr,
+    definitions: &'d mut Definitions<'a, 'n>,
+    texts: Vec<Text>,
+}
 
-    /// Prints all types; the text of the root.
-    pub(super) fn root(mut self) -> TypeText {
-        if self.assume_repeated() {
-            let kept = (self.allocator.clone(), self.declarations.len());
-            if self.print_all() {
-                return TypeText(self.text(self.ir.root));
-            }
-            *self.allocator = kept.0;
-            self.declarations.truncate(kept.1);
-            self.texts.clear();
-        }
-        self.assumed = false;
-        self.names = vec![None; self.ir.definitions.len()];
-        for (index, definition) in recursive(self.ir) {
-            let name = self.allocator.reserve(&definition.hint, self.fallback);
-            self.set_name(index, name);
-        }
-        self.print_all();
-        TypeText(self.text(self.ir.root))
-    }
-
-    /// Supposes that every recursive type repeats one that is declared already: the result of a tool often
-    /// holds the types of its arguments.
-    fn assume_repeated(&mut self) -> bool {
-        let mut found = false;
-        for (index, definition) in recursive(self.ir) {
-            let known = self.allocator.recursive(&definition.hint, self.fallback);
-            let Some((name, _)) = known.cloned() else { return false };
-            self.set_name(index, name);
-            found = true;
-        }
-        self.assumed = found;
-        found
-    }
-
-    /// Whether all suppositions held.
-    fn print_all(&mut self) -> bool {
+impl Printer<'_, '_, '_> {
+    /// `None`: a definition could not be declared.
+    fn print_all(&mut self) -> Option<()> {
         let ir = self.ir;
-        let mut bodies: Vec<Vec<usize>> = vec![Vec::new(); ir.types.len()];
-        for (index, definition) in ir.definitions.iter().enumerate().filter(|(_, known)| known.used) {
-            if let Some(definitions) = bodies.get_mut(definition.body.index()) {
-                definitions.push(index);
-            }
-        }
-        for (ty, definitions) in ir.types.iter().zip(&bodies) {
+        for (ty, definitions) in ir.types.iter().zip(self.definitions.bodies()) {
             let text = self.print(ty);
             for index in definitions {
-                if !self.declare(*index, &text) {
-                    return false;
-                }
+                self.declare(index, &text)?;
             }
             self.texts.push(text);
         }
-        true
+        Some(())
     }
 
-    fn set_name(&mut self, index: usize, name: String) {
-        if let Some(slot) = self.names.get_mut(index) {
-            *slot = Some(name);
-        }
-    }
-
-    /// `false` for a recursive type that is not the one it was taken for.
-    fn declare(&mut self, index: usize, body: &Text) -> bool {
-        let Some(definition) = self.ir.definitions.get(index) else { return true };
-        let (hint, fallback) = (&definition.hint, self.fallback);
-        let comment = doc_comment(&definition.doc);
+    fn declare(&mut self, index: usize, body: &Text) -> Option<()> {
+        let comment = doc_comment(&self.ir.definitions.get(index)?.doc);
         let known = format!("{comment}{}", body.code);
-        let name = if definition.recursive {
-            let name = self.names.get(index).cloned().flatten().unwrap_or_default();
-            if self.assumed {
-                return self.allocator.recursive(hint, fallback) == Some(&(name, known));
-            }
-            self.allocator.remember(hint, fallback, &name, &known);
-            name
-        } else {
-            let (name, new) = self.allocator.declare(hint, fallback, &known);
-            self.set_name(index, name.clone());
-            if !new {
-                return true;
-            }
-            name
-        };
-        let line = body.behind(&format!("type {name} ="));
-        for piece in [&comment, &line, ";\n"] {
-            self.declarations.push_str(piece);
-        }
-        true
+        self.definitions.declare(index, known, |name| {
+            format!("{comment}{};\n", body.behind(&format!("type {name} =")))
+        })?;
+        Some(())
     }
 
     fn text(&self, id: TypeId) -> Text {
@@ -152,10 +84,7 @@ impl<'a, 'n> Printer<'a, 'n> {
     }
 
     fn name(&self, id: DefinitionId) -> String {
-        match self.names.get(id.index()) {
-            Some(Some(name)) => name.clone(),
-            _ => "JsonValue".to_owned(),
-        }
+        self.definitions.name(id).unwrap_or("JsonValue").to_owned()
     }
 
     fn print(&self, ty: &Type) -> Text {
@@ -342,11 +271,6 @@ impl<'a, 'n> Printer<'a, 'n> {
         }
         Text { code: texts.join(" & "), level: Level::Intersection, block: false }
     }
-}
-
-/// The definitions whose names are needed before their bodies.
-fn recursive(ir: &TypeIr) -> impl Iterator<Item = (usize, &Definition)> {
-    ir.definitions.iter().enumerate().filter(|(_, definition)| definition.used && definition.recursive)
 }
 
 /// Whether every object has such a member already, a function, in the eyes of TypeScript: an optional

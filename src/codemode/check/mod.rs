@@ -20,7 +20,7 @@ use crate::codemode::run::prepare_text;
 use crate::limits::{RunLimits, spell_duration};
 use crate::pipeline::BoxFuture;
 use crate::registry::RegistryView;
-use crate::sdk::{SdkCache, SdkOptions};
+use crate::sdk::{SdkCache, SdkLanguage, SdkOptions};
 
 pub(super) use judge::ProgramCheck;
 
@@ -204,7 +204,7 @@ pub async fn check_text(
 
 /// What programs of this view are checked against.
 fn declarations(sdks: &SdkCache, view: &RegistryView) -> Arc<str> {
-    sdks.typescript(view, &SdkOptions::default()).text.as_str().into()
+    sdks.render(SdkLanguage::TypeScript, view, &SdkOptions::default()).text.as_str().into()
 }
 
 /// Checks a program against an SDK.

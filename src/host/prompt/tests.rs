@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::codemode::bindings::Bindings;
 use crate::registry::{Registry, Resolution, Restriction, Target};
-use crate::sdk::SdkCache;
+use crate::sdk::{SdkCache, SdkLanguage};
 use crate::tool::{Tool, ToolContext, ToolError};
 
 const ODD_NAMES: &[&str] = &[
@@ -164,7 +164,7 @@ proptest! {
         for scope in [None, Some(SCOPES[0]), Some(SCOPES[1])] {
             let view = registry.view(scope.map(Into::into).as_ref()).unwrap();
             let bound: Vec<_> = Bindings::new(&view, 1024).names().iter().map(ToString::to_string).collect();
-            let sdk = SdkCache::new().typescript(&view, &SdkOptions::default());
+            let sdk = SdkCache::new().render(SdkLanguage::TypeScript, &view, &SdkOptions::default());
             prop_assert_eq!(&declared(&sdk.text, "ToolArgsMap"), &bound);
             prop_assert_eq!(&declared(&sdk.text, "ToolOutputMap"), &bound);
             prop_assert_eq!((&sdk.names, sdk.tools), (&bound, bound.len()));

@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use crate::ids::ScopeId;
 use crate::registry::{Disposer, Registry, RegistryView, Restriction, Target};
 use crate::schema::ir::IrBudget;
-use crate::sdk::{
-    SdkBundle, SdkCache, SdkError, SdkLanguage, SdkOptions, SdkTool, SdkWork, render_typescript,
-};
+use crate::sdk::{SdkBundle, SdkCache, SdkLanguage, SdkOptions, SdkTool, SdkWork, render_typescript};
 use crate::tool::{Tool, ToolContext, ToolError};
 
 const OPTIONS: SdkOptions =
@@ -65,8 +63,8 @@ fn filled(names: &[&str]) -> (Registry, Vec<Disposer>) {
 fn an_unchanged_view_costs_a_lookup() {
     let (registry, _disposers) = filled(&["a", "b"]);
     let cache = SdkCache::new();
-    let first = cache.typescript(&view(&registry), &OPTIONS);
-    let again = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS).unwrap();
+    let first = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
+    let again = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
     assert!(Arc::ptr_eq(&first, &again));
     assert_eq!(cache.work(), SdkWork { texts: 1, entries: 2 });
 }
@@ -76,10 +74,10 @@ fn an_unchanged_view_costs_a_lookup() {
 fn one_changed_tool_renders_one_entry() {
     let (registry, mut disposers) = filled(&["a", "b", "c", "d"]);
     let cache = SdkCache::new();
-    let before = cache.typescript(&view(&registry), &OPTIONS);
+    let before = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
     drop(disposers.remove(2));
     let _changed = registry.register(&Target::Global, tool("c", 1)).unwrap();
-    let after = cache.typescript(&view(&registry), &OPTIONS);
+    let after = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
     assert_eq!(cache.work(), SdkWork { texts: 2, entries: 5 });
     assert_ne!(before.text, after.text);
     assert_eq!(*after, fresh(&view(&registry)));
@@ -91,10 +89,10 @@ fn a_tool_that_is_gone_is_forgotten() {
     let (registry, mut disposers) = filled(&["a", "b", "c"]);
     let cache = SdkCache::new();
     let definition = Arc::downgrade(view(&registry).get("b").unwrap().definition());
-    cache.typescript(&view(&registry), &OPTIONS);
+    cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
     drop(disposers.remove(1));
     assert_eq!(definition.strong_count(), 0, "the cache keeps no tool alive");
-    let bundle = cache.typescript(&view(&registry), &OPTIONS);
+    let bundle = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
     assert_eq!((&bundle.names[..], cache.held()), (&["a".to_owned(), "c".to_owned()][..], 2));
     assert_eq!(cache.work(), SdkWork { texts: 2, entries: 3 });
 }
@@ -109,7 +107,7 @@ fn scopes_share_entries() {
     }
     registry.restrict(&Target::Scope(scopes[1].clone()), Restriction::deny(["a"])).unwrap().keep();
     let cache = SdkCache::new();
-    let sdk = |scope| cache.typescript(&registry.view(scope).unwrap(), &OPTIONS);
+    let sdk = |scope| cache.render(SdkLanguage::TypeScript, &registry.view(scope).unwrap(), &OPTIONS);
     let [global, one, two] = [None, Some(&scopes[0]), Some(&scopes[1])].map(sdk);
     assert_eq!((&global, two.tools), (&one, 2));
     assert_eq!(cache.work(), SdkWork { texts: 3, entries: 3 });
@@ -120,9 +118,9 @@ fn scopes_share_entries() {
 fn a_tool_that_sounds_like_another_is_named_anew() {
     let (registry, _disposers) = filled(&["get_x"]);
     let cache = SdkCache::new();
-    cache.typescript(&view(&registry), &OPTIONS);
+    cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
     let _first = registry.register(&Target::Global, tool("get-x", 0)).unwrap();
-    assert_eq!(*cache.typescript(&view(&registry), &OPTIONS), fresh(&view(&registry)));
+    assert_eq!(*cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS), fresh(&view(&registry)));
     assert_eq!(cache.work(), SdkWork { texts: 2, entries: 3 });
 }
 
@@ -132,7 +130,8 @@ fn bounds_are_part_of_the_key() {
     let (registry, _disposers) = filled(&["a"]);
     let cache = SdkCache::new();
     let shallow = SdkOptions { budget: IrBudget { max_depth: 1, ..IrBudget::default() } };
-    let [deep, cut] = [OPTIONS, shallow].map(|options| cache.typescript(&view(&registry), &options));
+    let [deep, cut] =
+        [OPTIONS, shallow].map(|options| cache.render(SdkLanguage::TypeScript, &view(&registry), &options));
     assert_ne!(deep.text, cut.text);
     assert_eq!(cache.work(), SdkWork { texts: 2, entries: 2 });
 }
@@ -144,17 +143,21 @@ fn an_older_view_keeps_its_own_text() {
     let cache = SdkCache::new();
     let old = view(&registry);
     drop(disposers.pop());
-    let new = cache.typescript(&view(&registry), &OPTIONS);
-    assert_eq!(*cache.typescript(&old, &OPTIONS), fresh(&old));
-    assert!(Arc::ptr_eq(&new, &cache.typescript(&view(&registry), &OPTIONS)));
+    let new = cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
+    assert_eq!(*cache.render(SdkLanguage::TypeScript, &old, &OPTIONS), fresh(&old));
+    assert!(Arc::ptr_eq(&new, &cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS)));
 }
 
-/// SDK-7
+/// SDK-7, SDK-9: each language has texts of its own.
 #[test]
-fn a_language_without_a_renderer_is_refused_by_name() {
-    let refused = SdkCache::new().render(SdkLanguage::Python, &view(&Registry::new()), &OPTIONS).unwrap_err();
-    assert_eq!(refused, SdkError::NoRenderer { language: SdkLanguage::Python });
-    assert_eq!(refused.to_string(), "there is no SDK in `python`; ask for `ts`");
+fn languages_are_kept_apart() {
+    let (registry, _disposers) = filled(&["a", "b"]);
+    let cache = SdkCache::new();
+    let languages = [SdkLanguage::TypeScript, SdkLanguage::Python];
+    let [typescript, python] = languages.map(|language| cache.render(language, &view(&registry), &OPTIONS));
+    assert_eq!(*typescript, fresh(&view(&registry)));
+    assert!(python.text.contains("class Tools"), "{}", python.text);
+    assert_eq!(cache.work(), SdkWork { texts: 2, entries: 4 });
 }
 
 /// Asks the cache when it is dropped, as a tool that owns a part of its host may.
@@ -162,7 +165,7 @@ struct AsksAtItsEnd(Arc<SdkCache>, Registry, Arc<AtomicU64>);
 
 impl Drop for AsksAtItsEnd {
     fn drop(&mut self) {
-        self.0.typescript(&view(&self.1), &OPTIONS);
+        self.0.render(SdkLanguage::TypeScript, &view(&self.1), &OPTIONS);
         self.2.fetch_add(1, Ordering::SeqCst);
     }
 }
@@ -174,9 +177,15 @@ fn the_end_of_a_tool_may_ask_the_cache() {
     let (cache, asked) = (Arc::new(SdkCache::new()), Arc::new(AtomicU64::new(0)));
     let owned = AsksAtItsEnd(Arc::clone(&cache), registry.clone(), Arc::clone(&asked));
     let disposer = registry.register(&Target::Global, tool_with("b", 0, owned)).unwrap();
-    cache.typescript(&view(&registry), &OPTIONS);
+    cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS);
     drop(disposer);
-    assert_eq!((cache.typescript(&view(&registry), &OPTIONS).tools, asked.load(Ordering::SeqCst)), (1, 1));
+    assert_eq!(
+        (
+            cache.render(SdkLanguage::TypeScript, &view(&registry), &OPTIONS).tools,
+            asked.load(Ordering::SeqCst)
+        ),
+        (1, 1)
+    );
 }
 
 /// SDK-9
@@ -192,7 +201,7 @@ fn threads_get_the_text_of_the_view_that_they_ask_about() {
                     let _own =
                         registry.register(&Target::Global, tool(&format!("own-{number}"), number)).unwrap();
                     let view = view(registry);
-                    assert_eq!(*cache.typescript(&view, &OPTIONS), fresh(&view));
+                    assert_eq!(*cache.render(SdkLanguage::TypeScript, &view, &OPTIONS), fresh(&view));
                 }
             });
         }
@@ -240,13 +249,13 @@ proptest! {
                 Step::Dispose(_) => {}
                 Step::Ask(layer) => {
                     let view = registry.view(scopes[layer].as_ref()).unwrap();
-                    prop_assert_eq!(&*cache.typescript(&view, &OPTIONS), &fresh(&view));
+                    prop_assert_eq!(&*cache.render(SdkLanguage::TypeScript, &view, &OPTIONS), &fresh(&view));
                 }
             }
         }
         for scope in &scopes {
             let view = registry.view(scope.as_ref()).unwrap();
-            prop_assert_eq!(&*cache.typescript(&view, &OPTIONS), &fresh(&view));
+            prop_assert_eq!(&*cache.render(SdkLanguage::TypeScript, &view, &OPTIONS), &fresh(&view));
         }
         prop_assert!(cache.held() <= disposers.len(), "{} of {}", cache.held(), disposers.len());
     }

@@ -2,15 +2,19 @@
 
 use serde_json::{Value, json};
 
-use super::{declared, render, syntax_errors, tool};
+use super::{declared, declared_in_python, python_entry, render, syntax_errors, tool};
 use crate::sdk::{SdkOptions, SdkTool, render_tool_declaration};
 
-/// Checks the text of one construct against the snapshot of the test's name.
+/// Checks the text of one construct, in each language, against the snapshots of the test's name.
 macro_rules! construct {
     ($schema:tt) => {
-        let text = declared(&json!($schema));
+        let schema = json!($schema);
+        let text = declared(&schema);
         assert_eq!(syntax_errors(&text), Vec::<String>::new(), "{text}");
         insta::assert_snapshot!(text);
+        insta::with_settings!({snapshot_suffix => "python"}, {
+            insta::assert_snapshot!(declared_in_python(&schema));
+        });
     };
 }
 
@@ -290,6 +294,8 @@ fn the_seventeenth_container_is_json() {
     assert!(!declared(&nested(16)).contains("JsonValue"));
     let text = declared(&nested(17));
     assert_eq!((text.matches("a:").count(), text.matches("a: JsonValue").count()), (16, 1), "{text}");
+    let text = declared_in_python(&nested(17));
+    assert_eq!((text.matches(" a:").count(), text.matches(" a: JsonValue").count()), (16, 1), "{text}");
 }
 
 /// SDK-3, SDK-11
@@ -346,6 +352,9 @@ fn what_arguments_and_result_share_is_declared_once() {
     let schema = json!({"$ref": "#/$defs/Node", "$defs": {"Node": {
         "type": "object", "required": ["v"], "properties": {"v": {"type": "number"}, "next": {"$ref": "#/$defs/Node"}, "at": {"$ref": "#/$defs/At"}}},
         "At": {"type": "object", "required": ["x"], "properties": {"x": {"type": "number"}}}}});
-    let text = render_tool_declaration(&tool("walk", &schema, &schema), &SdkOptions::default());
-    insta::assert_snapshot!(text);
+    let walk = tool("walk", &schema, &schema);
+    insta::assert_snapshot!(render_tool_declaration(&walk, &SdkOptions::default()));
+    insta::with_settings!({snapshot_suffix => "python"}, {
+        insta::assert_snapshot!(python_entry(&walk));
+    });
 }

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::meaning::{accepts, validator};
-use super::{syntax_errors, tool};
+use super::{python_entry, syntax_errors, tool};
 use crate::schema::ir::{IrBudget, compile, compile_object};
-use crate::sdk::{SdkOptions, render_tool_declaration};
+use crate::sdk::{SdkOptions, SdkTool, render_tool_declaration};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -32,12 +32,15 @@ struct Case {
 }
 
 impl Case {
-    /// The declarations of the schema and the entry that uses them.
-    fn text(&self, schema: &Value) -> String {
+    /// What a tool with the schema declares, in a language.
+    fn declaration(&self, schema: &Value, render: impl Fn(&SdkTool<'_>) -> String) -> String {
         let nothing = json!({"type": "object", "additionalProperties": false});
-        let demo =
-            if self.result { tool("demo", &nothing, schema) } else { tool("demo", schema, &Value::Null) };
-        let text = render_tool_declaration(&demo, &SdkOptions::default());
+        render(&if self.result { tool("demo", &nothing, schema) } else { tool("demo", schema, &Value::Null) })
+    }
+
+    /// The TypeScript declarations of the schema and the entry that uses them.
+    fn text(&self, schema: &Value) -> String {
+        let text = self.declaration(schema, |tool| render_tool_declaration(tool, &SdkOptions::default()));
         let (types, maps) = text.split_once("interface ToolArgsMap").unwrap();
         let (arguments, output) = maps.split_once("interface ToolOutputMap").unwrap();
         if self.result {
@@ -70,17 +73,23 @@ impl Case {
 /// Checks every case of a topic, and its text against the topic's snapshot.
 fn check(topic: &str, cases: &str, are_schemas: bool) {
     let cases: Vec<Case> = serde_json::from_str(cases).unwrap();
-    let mut all = String::new();
+    let (mut all, mut in_python) = (String::new(), String::new());
     for case in &cases {
         let text = case.text(&case.schema);
+        let python = case.declaration(&case.schema, python_entry);
         for schema in std::iter::once(&case.schema).chain(&case.also) {
             assert_eq!(case.text(schema), text, "{}: {schema}", case.says);
+            assert_eq!(case.declaration(schema, python_entry), python, "{}: {schema}", case.says);
             assert_eq!(case.problems(schema, are_schemas), Vec::<String>::new(), "{}\n{text}", case.says);
         }
         assert_eq!(syntax_errors(&text), Vec::<String>::new(), "{}\n{text}", case.says);
         let _ = write!(all, "// {}\n{text}\n", case.says);
+        let _ = write!(in_python, "# {}\n{python}\n", case.says);
     }
     insta::assert_snapshot!(topic, all);
+    insta::with_settings!({snapshot_suffix => "python"}, {
+        insta::assert_snapshot!(topic, in_python);
+    });
 }
 
 /// SDK-5, SDK-11

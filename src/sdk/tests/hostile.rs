@@ -3,164 +3,15 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{declared, render, syntax_errors};
-use crate::sdk::{SdkBundle, SdkTool};
+use super::random::{Tool, object_of, text, tools};
+use super::{declared, declared_in_python, syntax_errors};
+use crate::sdk::{SdkBundle, SdkLanguage, SdkOptions, SdkTool, render};
 
-/// Texts that break text handling.
-const NAUGHTY: &[&str] = &[
-    "",
-    "*/",
-    "/*",
-    "*\u{200d}/ declare const x: 1",
-    "```",
-    "````ts\nevil",
-    "`${x}`",
-    "\u{202e}live",
-    "\u{2028}",
-    "\u{0}\u{1b}[0m",
-    "\\",
-    "\\u0022",
-    "\"",
-    "'; drop",
-    "__proto__",
-    "constructor",
-    "toString",
-    "then",
-    "class",
-    "a.b",
-    "a-b",
-    "A_b",
-    "größe",
-    "田中さん",
-    "👩‍👧",
-    "{{types}}",
-    "</script>",
-    "@deprecated",
-    "0",
-    "1e3",
-    "]: any; [x: string",
-    "\u{e0041}",
-    "\u{feff}",
-    "line\r\nbreak",
-    "x?: never; y",
-    "// end",
-    "$ref",
-];
-
-fn text() -> impl Strategy<Value = String> {
-    prop_oneof![prop::sample::select(NAUGHTY).prop_map(str::to_owned), "[a-d]{1,2}", any::<String>(),]
-}
-
-fn key() -> impl Strategy<Value = String> {
-    prop_oneof![3 => "[a-d]", 1 => text()]
-}
-
-fn reference() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        Just("#".to_owned()),
-        "[a-d]".prop_map(|name| format!("#/$defs/{name}")),
-        "[a-d]".prop_map(|name| format!("#/properties/{name}")),
-        Just("#/nowhere".to_owned()),
-        Just("#anchor".to_owned()),
-        text(),
-    ]
-    .prop_map(|target| json!({"$ref": target}))
-}
-
-fn scalar() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        Just(Value::Null),
-        any::<bool>().prop_map(Value::from),
-        any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_map(Value::from),
-        text().prop_map(Value::from),
-    ]
-}
-
-fn leaf() -> impl Strategy<Value = Value> {
-    prop_oneof![
-        Just(json!(true)),
-        Just(json!(false)),
-        Just(json!({})),
-        prop::sample::select(&["null", "boolean", "integer", "string", "array", "object", "odd"][..])
-            .prop_map(|ty| json!({"type": ty})),
-        prop::collection::vec(scalar(), 0..4).prop_map(|values| json!({"enum": values})),
-        (scalar(), scalar()).prop_map(|(a, b)| json!({"const": [a, {"k": b}]})),
-        reference(),
-        scalar(),
-    ]
-}
-
-fn object_of(entries: Vec<(String, Value)>) -> Value {
-    Value::Object(entries.into_iter().collect::<Map<_, _>>())
-}
-
-/// One keyword with its value.
-fn keyword(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
-    let list = prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from);
-    let map = prop::collection::vec((key(), inner.clone()), 0..4).prop_map(object_of);
-    let named = |names: &'static [&'static str]| prop::sample::select(names).prop_map(str::to_owned);
-    prop_oneof![
-        (named(&["properties", "$defs", "patternProperties"]), map),
-        (named(&["allOf", "anyOf", "oneOf", "prefixItems", "items"]), list),
-        (
-            named(&[
-                "items",
-                "additionalProperties",
-                "additionalItems",
-                "not",
-                "if",
-                "then",
-                "else",
-                "propertyNames",
-                "unevaluatedProperties",
-                "unevaluatedItems"
-            ]),
-            inner
-        ),
-        (
-            named(&["description", "title", "format", "pattern", "$anchor", "$id", "type"]),
-            text().prop_map(Value::from)
-        ),
-        (named(&["default", "minimum", "deprecated", "nullable", "minItems", "maxItems"]), scalar()),
-        (named(&["minItems", "maxItems"]), (0_u8..5).prop_map(Value::from)),
-        (Just("required".to_owned()), prop::collection::vec(key(), 0..3).prop_map(Value::from)),
-        (Just("type".to_owned()), prop::sample::select(&["object", "array"][..]).prop_map(Value::from)),
-        (Just("nullable".to_owned()), Just(json!(true))),
-        (Just("$ref".to_owned()), reference().prop_map(|schema| schema["$ref"].clone())),
-    ]
-    .boxed()
-}
-
-fn schema() -> impl Strategy<Value = Value> {
-    leaf().prop_recursive(5, 60, 6, |inner| prop::collection::vec(keyword(inner), 1..6).prop_map(object_of))
-}
-
-#[derive(Debug, Clone)]
-struct Tool {
-    name: String,
-    description: String,
-    parameters: Value,
-    output: Value,
-}
-
-fn tools() -> impl Strategy<Value = Vec<Tool>> {
-    let tool = (text(), text(), schema(), schema())
-        .prop_map(|(name, description, parameters, output)| Tool { name, description, parameters, output });
-    prop::collection::vec(tool, 0..4)
-}
-
-fn rendered(tools: &[Tool]) -> SdkBundle {
-    let tools: Vec<SdkTool<'_>> = tools
-        .iter()
-        .map(|tool| SdkTool {
-            name: &tool.name,
-            description: &tool.description,
-            parameters: &tool.parameters,
-            output: &tool.output,
-        })
-        .collect();
-    render(&tools)
+/// The text of each language, TypeScript first.
+fn rendered(tools: &[Tool]) -> [SdkBundle; 2] {
+    let tools: Vec<SdkTool<'_>> = tools.iter().map(Tool::face).collect();
+    [SdkLanguage::TypeScript, SdkLanguage::Python]
+        .map(|language| render(language, &tools, &SdkOptions::default()))
 }
 
 /// The same value with the members of every object the other way round.
@@ -184,9 +35,10 @@ proptest! {
                 distinct.push(tool);
             }
         }
-        let bundle = rendered(&distinct);
-        prop_assert_eq!(syntax_errors(&bundle.text), Vec::<String>::new(), "{}", &bundle.text);
-        prop_assert_eq!(&bundle, &rendered(&distinct));
+        let bundles = rendered(&distinct);
+        let typescript = &bundles[0].text;
+        prop_assert_eq!(syntax_errors(typescript), Vec::<String>::new(), "{}", typescript);
+        prop_assert_eq!(&bundles, &rendered(&distinct));
         let shuffled: Vec<Tool> = distinct
             .iter()
             .rev()
@@ -196,11 +48,13 @@ proptest! {
                 ..tool.clone()
             })
             .collect();
-        prop_assert_eq!(&bundle, &rendered(&shuffled));
-        prop_assert!(!bundle.text.contains("```"));
+        prop_assert_eq!(&bundles, &rendered(&shuffled));
         let hidden = |character: char| character.is_control() && character != '\n'
             || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-        prop_assert!(!bundle.text.contains(hidden), "{:?}", &bundle.text);
+        for bundle in &bundles {
+            prop_assert!(!bundle.text.contains("```"));
+            prop_assert!(!bundle.text.contains(hidden), "{:?}", &bundle.text);
+        }
     }
 
     /// SDK-4
@@ -251,9 +105,12 @@ fn ten_thousand_levels_are_no_trouble() {
         |inner| object([("default", object([("a", inner)])), ("type", json!("string"))]),
     ];
     for (index, wrap) in wraps.into_iter().enumerate() {
-        let text = declared(deep(10_000, wrap));
+        let schema = deep(10_000, wrap);
+        let text = declared(schema);
         assert_eq!(syntax_errors(&text), Vec::<String>::new(), "{index}");
-        assert!(text.len() < 20_000, "{index}: {}", text.len());
+        for text in [text, declared_in_python(schema)] {
+            assert!(text.len() < 20_000, "{index}: {}", text.len());
+        }
     }
 }
 
@@ -273,14 +130,18 @@ fn doubling_thirty_times_stays_small() {
             (0..30).map(|index| (format!("d{index}"), twice(keyword, index + 1))).collect();
         definitions
             .insert("d30".to_owned(), json!({"type": "object", "properties": {"x": {"type": "string"}}}));
-        let text = declared(&json!({"$ref": "#/$defs/d0", "$defs": definitions}));
-        assert!(text.len() < 4_000, "{keyword}: {}", text.len());
+        let schema = json!({"$ref": "#/$defs/d0", "$defs": definitions});
+        for text in [declared(&schema), declared_in_python(&schema)] {
+            assert!(text.len() < 4_000, "{keyword}: {}", text.len());
+        }
         // The same without names to lean on.
         let inline = (0..12).fold(json!({"type": "string"}), |inner, _| match keyword {
             "properties" => json!({"type": "object", "properties": {"a": inner, "b": inner}}),
             keyword => json!({keyword: [inner, inner]}),
         });
-        assert!(declared(&inline).len() < 4_000, "{keyword}");
+        for text in [declared(&inline), declared_in_python(&inline)] {
+            assert!(text.len() < 4_000, "{keyword}: {}", text.len());
+        }
     }
 }
 
@@ -293,6 +154,8 @@ fn unions_that_multiply_are_cut_short() {
         json!({"anyOf": branches})
     };
     let parts: Vec<Value> = (0..10).map(union).collect();
-    let text = declared(&json!({"type": "object", "allOf": parts}));
-    assert!(text.len() < 20_000, "{}", text.len());
+    let schema = json!({"type": "object", "allOf": parts});
+    for text in [declared(&schema), declared_in_python(&schema)] {
+        assert!(text.len() < 20_000, "{}", text.len());
+    }
 }

@@ -1,12 +1,15 @@
-//! Behaviour of the renderer: the text of each construct, what it means, and hostile input.
+//! Behaviour of the renderers: the text of each construct, what it means, and hostile input.
 //!
-//! Reads the text back with the TypeScript parser, which no code outside tests may do here.
+//! Reads TypeScript back with its parser, which no code outside tests may do here. Python is read back by Python
+//! itself, in `tests/python_types.rs`.
 
 mod cache;
 mod constructs;
 mod fixtures;
 mod hostile;
 mod meaning;
+mod python;
+mod random;
 #[cfg(feature = "tokens")]
 mod size;
 
@@ -14,6 +17,7 @@ use serde_json::{Value, json};
 use swc_common::BytePos;
 use swc_ecma_parser::{Parser, StringInput, Syntax, TsSyntax};
 
+use super::python::PYTHON;
 use super::{SdkBundle, SdkOptions, SdkTool, render_tool_declaration, render_typescript};
 
 fn tool<'a>(name: &'a str, parameters: &'a Value, output: &'a Value) -> SdkTool<'a> {
@@ -29,6 +33,17 @@ fn declared(parameters: &Value) -> String {
     let text = render_tool_declaration(&tool("demo", parameters, &json!(true)), &SdkOptions::default());
     let end = text.find("interface ToolOutputMap").unwrap();
     text[..end].to_owned()
+}
+
+/// The types and the method of a tool with these parameters, in Python.
+fn declared_in_python(parameters: &Value) -> String {
+    python_entry(&tool("demo", parameters, &json!(true)))
+}
+
+/// What one tool adds to a Python SDK.
+fn python_entry(tool: &SdkTool<'_>) -> String {
+    let entry = (PYTHON.entry)(tool, "Demo", &SdkOptions::default());
+    entry.types + &entry.places.concat()
 }
 
 /// What the TypeScript parser says against a text.

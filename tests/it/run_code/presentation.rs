@@ -10,6 +10,7 @@ use isolane::pipeline::{
     ApprovalAnswer, ApprovalQuestion, ApprovalService, BoxFuture, Call, Decision, PreExecute, PreNext,
 };
 use isolane::registry::{Restriction, Target};
+use isolane::sdk::SdkLanguage;
 use isolane::tool::CallInfo;
 use tokio_util::sync::CancellationToken;
 
@@ -34,7 +35,7 @@ return { own: Object.getOwnPropertyNames(tools), within: 'run_code' in tools, fo
     for mode in MODES {
         let odd = ["my-tool", "constructor"].map(|name| tool(name, &json!({}), &[], Ok));
         let session = host(mode, RunLimits::default(), odd.into()).session(SessionOptions::new("s")).unwrap();
-        let (prompt, sdk) = (session.prompt().unwrap(), session.sdk().unwrap());
+        let (prompt, sdk) = (session.prompt().unwrap(), session.sdk(SdkLanguage::TypeScript).unwrap());
         let declared: Vec<_> = sdk.names.iter().map(String::as_str).collect();
         let shown = match mode {
             PresentationMode::Native => declared.clone(),
@@ -168,7 +169,7 @@ async fn assert_enforced(session: &Session, of: &str) {
     assert_eq!(says("no tool but `run_code` directly"), mode == PresentationMode::Code, "{of}");
     assert_eq!(says("Call a tool directly, or"), mode == PresentationMode::Both, "{of}");
     assert_eq!(prompt.rule.is_none(), mode == PresentationMode::Native, "{of}");
-    for name in &session.sdk().unwrap().names {
+    for name in &session.sdk(SdkLanguage::TypeScript).unwrap().names {
         let expected = if says("no tool but") { ErrorCode::Collapsed } else { ErrorCode::ToolArgsInvalid };
         assert_eq!(direct(name).await, expected, "{of}: {name}");
         assert_eq!(names(&prompt).contains(&name.as_str()), expected != ErrorCode::Collapsed, "{of}: {name}");

@@ -1,0 +1,141 @@
+//! Renders tools as Python: classes of arguments and results, and one class whose methods are the tools.
+//!
+//! Owns the shape of a tool's entry. The text is a module that compiles, can be imported, and passes strict checkers;
+//! nothing here may depend on more than the tools themselves. Types are `printer`'s, foreign text goes through
+//! `words`, and what all languages share is `prepare`'s. SDK-7.
+
+mod class;
+mod imports;
+mod places;
+mod printer;
+mod text;
+mod words;
+
+use std::collections::HashSet;
+
+use crate::schema::ir::{Doc, Type, TypeId, TypeIr, compile, compile_object};
+
+use super::names::DeclaredNames;
+use super::prepare::{about, fill};
+use super::{Entry, Renderer, SdkOptions, SdkTool, joined};
+use imports::used_names;
+use printer::print;
+use text::Text;
+use words::{TYPING, doc_lines, docstring, is_member_name, python_string};
+
+const FRAME: &str = include_str!("../../sdk-templates/python.txt");
+
+/// The type of a tool behind a subscript that may be called without arguments: no `Callable` says that.
+const OPTIONAL_CALL: &str = "\
+_Args = TypeVar(\"_Args\", contravariant=True)
+_Out = TypeVar(\"_Out\", covariant=True)
+
+class OptionalCall(Protocol[_Args, _Out]):
+    async def __call__(self, args: _Args = ...) -> _Out: ...
+
+";
+
+const INDENT: &str = "        ";
+
+pub(super) static PYTHON: Renderer = Renderer { entry: render_entry, assemble };
+
+fn assemble(entries: &[&Entry]) -> String {
+    let types = joined(entries, |entry| &entry.types);
+    let mut methods = String::new();
+    for method in entries.iter().map(|entry| &entry.places[0]).filter(|method| !method.is_empty()) {
+        methods.push('\n');
+        methods.push_str(method);
+    }
+    let subscripts: Vec<&str> =
+        entries.iter().map(|entry| entry.places[1].as_str()).filter(|text| !text.is_empty()).collect();
+    // A single one is no overload.
+    let overload = if subscripts.len() > 1 { "    @overload\n" } else { "" };
+    for subscript in subscripts {
+        methods.push('\n');
+        methods.push_str(overload);
+        methods.push_str(subscript);
+    }
+    let optional = !used_names(&["OptionalCall"], &methods).is_empty();
+    let helpers = if optional { OPTIONAL_CALL } else { "" };
+    let imports = used_names(TYPING, &[FRAME, &types, helpers, &methods].join("\n"));
+    fill(
+        FRAME,
+        &[
+            ("{{imports}}", &imports.into_iter().collect::<Vec<_>>().join(", ")),
+            ("{{types}}", &types),
+            ("{{helpers}}", helpers),
+            ("{{methods}}", &methods),
+        ],
+    )
+}
+
+fn render_entry(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry {
+    let parameters = compile_object(tool.parameters, &options.budget);
+    let output = compile(tool.output, &options.budget);
+    let mut names = DeclaredNames::new(prefix);
+    let mut types = String::new();
+    let args = print(&parameters, "Args", &mut names, &mut types);
+    let result = print(&output, "Output", &mut names, &mut types);
+    let optional = accepts_empty(&parameters);
+    let doc = docstring(&doc_of(&about(tool, parameters.doc), &args, &output.doc, &result), INDENT);
+    let (args, result) = (args.annotation(), result.annotation());
+    let body = if doc.is_empty() { " ...\n".to_owned() } else { format!("\n{doc}{INDENT}...\n") };
+    let places = if is_member_name(tool.name) {
+        let default = if optional { " = ..." } else { "" };
+        let name = tool.name;
+        [format!("    async def {name}(self, args: {args}{default}) -> {result}:{body}"), String::new()]
+    } else {
+        let name = python_string(tool.name);
+        let call = if optional {
+            format!("OptionalCall[{args}, {result}]")
+        } else {
+            format!("Callable[[{args}], Awaitable[{result}]]")
+        };
+        [String::new(), format!("    def __getitem__(self, name: Literal[{name}]) -> {call}:{body}")]
+    };
+    Entry { types, places }
+}
+
+/// The lines of a tool's docstring.
+fn doc_of(about: &Doc, args: &Text, output: &Doc, result: &Text) -> Vec<String> {
+    let mut lines = doc_lines(about);
+    lines.extend_from_slice(&args.notes);
+    let mut returned = doc_lines(output);
+    returned.extend_from_slice(&result.notes);
+    if let Some(first) = returned.first_mut() {
+        *first = format!("Returns: {first}");
+        if !lines.is_empty() {
+            lines.push(String::new());
+        }
+    }
+    lines.append(&mut returned);
+    lines
+}
+
+/// Whether the tool can do without arguments.
+fn accepts_empty(ir: &TypeIr) -> bool {
+    let optional = |id: TypeId| match ir.get(id) {
+        Type::Json => true,
+        Type::Object(object) => object.members.iter().all(|member| !member.required),
+        _ => false,
+    };
+    let mut seen: HashSet<TypeId> = HashSet::new();
+    let mut work = vec![ir.root];
+    while let Some(id) = work.pop() {
+        match ir.get(id) {
+            _ if optional(id) => return true,
+            _ if !seen.insert(id) => {}
+            Type::Union(variants) => work.extend(variants.iter().map(|variant| variant.ty)),
+            // What the branches share comes first: if that asks for a member, all of them do.
+            Type::Intersection(parts) => match parts.split_first() {
+                Some((shared, branches)) if optional(*shared) => work.extend(branches),
+                _ => {}
+            },
+            Type::Named(definition) => {
+                work.extend(ir.definition(*definition).map(|definition| definition.body));
+            }
+            _ => {}
+        }
+    }
+    false
+}
