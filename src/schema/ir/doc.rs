@@ -33,6 +33,12 @@ impl Doc {
         self.text.is_none() && self.tags.is_empty()
     }
 
+    /// Its length in bytes.
+    pub(super) fn size(&self) -> usize {
+        let tags = self.tags.iter().map(|tag| tag.name.len() + tag.value.len());
+        self.text.as_ref().map_or(0, String::len) + tags.sum::<usize>()
+    }
+
     /// What a schema says of itself.
     pub(super) fn of(keywords: &Keywords<'_>) -> Self {
         let mut doc = Self::default();

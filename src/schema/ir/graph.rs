@@ -8,6 +8,8 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
+use crate::json::estimated_size;
+
 use super::conjunction::{Conjunction, Notes, Term, flatten, pure_union, reduce};
 use super::document::{Document, NodeId};
 use super::pattern::KeyPattern;
@@ -26,6 +28,34 @@ pub(super) enum Shape {
     /// Any JSON value.
     Any,
     Parts(Vec<Part>),
+}
+
+impl Shape {
+    /// What it takes to print, about, in bytes. What it is made of counts where it is written.
+    fn size(&self) -> usize {
+        let Self::Parts(parts) = self else { return WORD };
+        parts.iter().map(Part::size).fold(WORD, usize::saturating_add)
+    }
+}
+
+/// The length of a name or keyword, about.
+const WORD: usize = 8;
+
+impl Part {
+    fn size(&self) -> usize {
+        let inner = match self {
+            Self::Literal(Literal::String(text)) => text.len(),
+            Self::Tuple { items, .. } => items.len().saturating_mul(WORD),
+            Self::Array { doc, .. } | Self::State { doc, .. } => doc.size(),
+            Self::Object(object) => {
+                let members =
+                    object.members.iter().map(|member| WORD + member.name.len() + member.doc.size());
+                members.sum::<usize>() + object.patterns.len() * 2 * WORD
+            }
+            _ => 0,
+        };
+        WORD.saturating_add(inner)
+    }
 }
 
 #[derive(Debug)]
@@ -98,7 +128,17 @@ pub(super) struct Graph<'a> {
     budget: IrBudget,
     /// The depth of the state being evaluated.
     working_depth: usize,
+    /// What the shapes so far take to print, about, in bytes.
+    spent: usize,
+    /// From where on states are [`Shape::Any`]: in proportion to the schema, whose unions may multiply (SDK-8).
+    allowance: usize,
 }
+
+/// Bytes of shapes that every schema may have.
+const LEAST_ALLOWANCE: usize = 64 * 1024;
+
+/// Bytes of shapes for each byte of schema.
+const SHARE: usize = 16;
 
 impl<'a> Graph<'a> {
     /// Evaluates a schema. With `object`, as far as it describes objects.
@@ -115,6 +155,8 @@ impl<'a> Graph<'a> {
             next: VecDeque::new(),
             budget: *budget,
             working_depth: 1,
+            spent: 0,
+            allowance: estimated_size(schema).saturating_mul(SHARE).saturating_add(LEAST_ALLOWANCE),
         };
         let mut terms = vec![Term::Full(root)];
         if object {
@@ -209,7 +251,13 @@ impl<'a> Graph<'a> {
         }
         let (terms, depth) = (state.terms.clone(), state.depth);
         self.working_depth = depth;
-        let shape = self.shape_of(&terms, depth);
+        let shape = if self.spent > self.allowance {
+            self.note(&terms, Reason::TooLarge);
+            Shape::Any
+        } else {
+            self.shape_of(&terms, depth)
+        };
+        self.spent = self.spent.saturating_add(shape.size());
         if let Some(state) = self.states.get_mut(id.0 as usize) {
             state.shape = Some(shape);
         }

@@ -244,7 +244,8 @@ pub enum Reason {
     DynamicReference,
     /// More containers inside one another than [`IrBudget::max_depth`].
     TooDeep,
-    /// More types than [`IrBudget::max_states`].
+    /// More types than [`IrBudget::max_states`], or unions of many members that multiply beyond all proportion to the
+    /// schema.
     TooLarge,
     /// Unions that multiply beyond [`IrBudget::max_variants`].
     TooManyVariants,

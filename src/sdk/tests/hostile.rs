@@ -159,3 +159,36 @@ fn unions_that_multiply_are_cut_short() {
         assert!(text.len() < 20_000, "{}", text.len());
     }
 }
+
+/// Unions beside each other, `levels` deep, whose every combination is another type all the way down.
+fn multiplying(levels: usize) -> Value {
+    let mut schema = json!({});
+    for level in 0..levels {
+        let union = |side: &str| {
+            let branch = |number: usize| {
+                let tag = json!({"properties": {format!("{side}{level}"): {"const": number}}});
+                (0..=level).fold(tag, |inner, _| json!({"properties": {"p": inner}}))
+            };
+            json!({"anyOf": (0..8).map(branch).collect::<Vec<_>>()})
+        };
+        schema = json!({"type": "object", "properties": {"p": schema}, "allOf": [union("a"), union("b")]});
+    }
+    schema
+}
+
+/// SDK-8: neither the text nor the work grows faster than the schema.
+#[test]
+fn unions_that_multiply_level_by_level_stay_in_proportion() {
+    for levels in 1..6 {
+        let schema = multiplying(levels);
+        let (text, size) = (declared(&schema), schema.to_string().len());
+        assert!(text.len() <= 100_000 + 50 * size, "{levels} levels: {} of {size}", text.len());
+    }
+    // A union beside many members, each of its branches with all of them.
+    let names: Vec<String> = (0..400).map(|index| format!("member_{index}")).collect();
+    let members = object_of(names.iter().map(|name| (name.clone(), json!({"type": "string"}))).collect());
+    let branches: Vec<Value> = names.iter().map(|name| json!({"required": [name]})).collect();
+    let schema = json!({"type": "object", "properties": members, "anyOf": branches});
+    let (text, size) = (declared(&schema), schema.to_string().len());
+    assert!(text.len() <= 100_000 + 50 * size, "{} of {size}", text.len());
+}
