@@ -23,7 +23,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("seccompiler", &["src/engine"]),
     ("landlock", &["src/engine"]),
     // The renderer's tests read back what was rendered.
-    ("swc_*", &["src/codemode/program", "src/sdk/tests"]),
+    ("swc_*", &["src/codemode/program", "src/sdk/tests", "fuzz/fuzz_targets/sdk"]),
     ("rusqlite", &["src/ledger/store/sqlite"]),
     ("async_nats", &["src/ledger/store/jetstream", "src/ledger/store/nats", "src/fleet"]),
     ("rmcp", &["src/mcp"]),
