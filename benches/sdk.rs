@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use isolane::clock::{Clock, SystemClock};
 use isolane::registry::{Disposer, Registry, RegistryView, Target};
-use isolane::sdk::{SdkCache, SdkOptions, SdkTool, render_typescript};
+use isolane::sdk::{SdkCache, SdkLanguage, SdkOptions, SdkTool, render_typescript};
 use isolane::tool::{Tool, ToolContext, ToolError};
 use serde_json::{Map, Value, json};
 use table::{heading, row, since};
@@ -38,11 +38,11 @@ fn catalogue() {
     for _ in 0..ROUNDS {
         let cache = SdkCache::new();
         let begun = clock.monotonic();
-        bytes = black_box(cache.typescript(&first, &options)).bytes;
+        bytes = black_box(cache.render(SdkLanguage::TypeScript, &first, &options)).bytes;
         cold.push(since(&clock, begun));
     }
     let cache = SdkCache::new();
-    cache.typescript(&first, &options);
+    cache.render(SdkLanguage::TypeScript, &first, &options);
     drop(first);
     for round in 1..=ROUNDS {
         let index = round * 17 % TOOLS;
@@ -50,11 +50,11 @@ fn catalogue() {
         disposers.push(register(&registry, TOOLS + round, round));
         let view = view(&registry);
         let begun = clock.monotonic();
-        black_box(cache.typescript(&view, &options));
+        black_box(cache.render(SdkLanguage::TypeScript, &view, &options));
         changed.push(since(&clock, begun));
         let begun = clock.monotonic();
         for _ in 0..1_000 {
-            black_box(cache.typescript(&view, &options));
+            black_box(cache.render(SdkLanguage::TypeScript, &view, &options));
         }
         unchanged.push(since(&clock, begun) / 1_000);
     }
