@@ -31,7 +31,7 @@ fn tool(index: usize) -> Tool {
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "What to look for."},
-                "limit": {"type": "integer", "minimum": 1, "maximum": 100},
+                "limit": {"type": "integer"},
                 "sort": {"enum": ["created", "updated", "name"]},
                 "filter": {
                     "type": "object",

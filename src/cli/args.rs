@@ -172,8 +172,9 @@ pub(super) struct CheckArgs {
     /// The program itself.
     #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
     pub(super) code: Option<String>,
-    /// Print one JSON object, `{ok, diagnostics, found}`, and nothing else. Each diagnostic has `code`, `severity`,
-    /// `message`, `hints`, `line`, `column`, `end_line`, `end_column` and `frame`.
+    /// Print one JSON object, `{ok, diagnostics, found, errors}`, and nothing else; `error` is there too when the compiler
+    /// gave no answer. Each diagnostic has `code`, `severity`, `message`, `hints`, `line`, `column`, `end_line`,
+    /// `end_column` and `frame`.
     #[arg(long)]
     pub(super) json: bool,
     #[command(flatten)]
@@ -183,7 +184,7 @@ pub(super) struct CheckArgs {
 const CHECK_EXAMPLES: &str = "\
 Examples:
   isolane check program.ts
-  isolane check -e 'return (await tools.list({})).entrys'
+  isolane check -e 'return (await tools.lst({})).entries'
   isolane check - --json < program.ts | jq .diagnostics";
 
 /// Print the SDK that programs are written against.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use isolane::codemode::check::{CheckReport, Diagnostic, Severity};
-use isolane::host::SessionOptions;
+use isolane::host::{SessionCheckError, SessionOptions};
 use isolane::limits::RunLimits;
 
 use super::Ending;
@@ -19,10 +19,13 @@ use super::run::block_on;
 use super::text::{inert, json_line};
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct Answer<'a> {
     ok: bool,
     #[serde(flatten)]
     report: &'a CheckReport,
+    /// Why there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 /// Checks a program.
@@ -32,10 +35,17 @@ pub(super) fn check(args: CheckArgs) -> anyhow::Result<Ending> {
     let program = Source::find(args.code, args.program, limit)?.load(limit)?;
     let host = deployment.host_to_check()?;
     let session = host.session(SessionOptions::new("cli"))?;
-    let report = block_on(async { session.check(&program.text).await })??;
-    let ok = !report.has_errors();
+    let (report, error) = match block_on(async { session.check(&program.text).await })? {
+        Ok(report) => (report, None),
+        // Nothing is known of the program, which is the program's doing.
+        Err(SessionCheckError::Check(error)) => (CheckReport::default(), Some(error.to_string())),
+        Err(error) => return Err(error.into()),
+    };
+    let ok = error.is_none() && !report.has_errors();
     if args.json {
-        say(&json_line(&Report { ok, report: &report })?)?;
+        say(&json_line(&Answer { ok, report: &report, error })?)?;
+    } else if let Some(error) = error {
+        complain(&format!("error: {}", inert(&error)));
     } else {
         let text: String = report.diagnostics.iter().map(|finding| lines(finding, &program.label)).collect();
         say(&text)?;
@@ -64,8 +74,7 @@ fn lines(finding: &Diagnostic, label: &str) -> String {
 }
 
 fn summary(report: &CheckReport) -> String {
-    let count = |severity| report.diagnostics.iter().filter(|finding| finding.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let (errors, warnings) = (report.errors, report.found.saturating_sub(report.errors));
     let more = match report.found.saturating_sub(report.diagnostics.len()) {
         0 => String::new(),
         more => format!(", {more} more not shown"),

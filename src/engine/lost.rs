@@ -8,6 +8,8 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::thread;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::engine::state::Trip;
 use crate::engine::supervision::Meter;
 
@@ -15,8 +17,8 @@ use crate::engine::supervision::Meter;
 enum Work {
     /// A run, with its meter.
     Run(Arc<Meter>),
-    /// The check of a program; whoever waits for it gives up by its limit.
-    Check,
+    /// The check of a program; whoever waits for it sees this.
+    Check(CancellationToken),
 }
 
 thread_local! {
@@ -34,9 +36,9 @@ impl Running {
         Self(())
     }
 
-    /// For a thread that checks programs.
-    pub(super) fn check() -> Self {
-        RUNNING.set(Some(Work::Check));
+    /// For a thread that checks programs; `lost` is cancelled when it is held.
+    pub(super) fn check(lost: CancellationToken) -> Self {
+        RUNNING.set(Some(Work::Check(lost)));
         Self(())
     }
 }
@@ -55,7 +57,7 @@ pub(super) fn hold_thread() {
             meter.trip(Trip::Heap);
             meter.abandon();
         }
-        Some(Work::Check) => {}
+        Some(Work::Check(lost)) => lost.cancel(),
     }
     loop {
         thread::park();

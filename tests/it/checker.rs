@@ -11,6 +11,7 @@ use isolane::codemode::check::{
 use isolane::engine::{TypeScriptChecker, TypeScriptOptions};
 use isolane::host::{Host, SessionOptions};
 use isolane::outcome::RunFailureKind;
+use isolane::tool::{Tool, ToolContext, ToolError};
 
 use crate::sdk::checker;
 use crate::support::{self, tools};
@@ -51,8 +52,9 @@ async fn places_are_those_of_the_program_as_written() {
     for (code, place) in wrong {
         assert_eq!(places(code).await, [place], "{code}");
     }
-    // A function that is called for its author, with arguments that it lacks.
-    assert_eq!(places("async function main(all: string[]) { return all.length }").await, ["-:- TS2554"]);
+    // A function that is called for its author, with arguments that it lacks: it runs.
+    let uncalled = "async function main(all: string[]) { return all?.length }";
+    assert_eq!(places(uncalled).await, Vec::<String>::new());
     assert_eq!(places("const = 1").await, ["1:7 syntax"]);
 }
 
@@ -95,6 +97,19 @@ async fn comments_do_not_turn_the_check_off() {
     assert_eq!(places("// @ts-expect-error\nreturn 'a'.length").await, Vec::<String>::new());
 }
 
+/// CM-27: the ways in which an `await` goes missing in loops and lists.
+#[tokio::test]
+async fn asynchronous_callbacks_that_nobody_awaits_are_found() {
+    for (code, place) in [
+        ("[1].forEach(async (n) => { await tools.echo({ n }); });", "1:5 unawaited"),
+        ("return [1].filter(async (n) => (await tools.echo({ n })) === 1)", "1:12 unawaited"),
+        ("console.log([1].map(async (n) => n))", "1:13 unawaited"),
+        ("return 'text: ' + tools.echo({})", "1:19 unawaited"),
+    ] {
+        assert_eq!(places(code).await, [place], "{code}");
+    }
+}
+
 /// CM-27, CM-7: what a model writes without types, and what runs.
 #[tokio::test]
 async fn what_runs_all_the_same_is_let_pass() {
@@ -118,6 +133,63 @@ async fn what_runs_all_the_same_is_let_pass() {
     for code in right {
         assert_eq!(check(code).await, CheckReport::default(), "{code}");
     }
+}
+
+/// CM-27, CM-7: what TypeScript doubts and JavaScript does is remarked upon, and runs.
+#[tokio::test]
+async fn plain_javascript_has_no_errors() {
+    let doubted = [
+        "class A { constructor() { this.n = 0 } get() { return this.n } } return new A().get()",
+        "const r = { total: 0 }; r.average = 5; return r",
+        "function fmt(a, b) { return b ? a + b : a } return fmt(1)",
+        "const all = { names: [] }; all.names.push('a'); return all",
+        "const cached = { value: null }; cached.value = 5; return cached",
+        "return new Date(2) - new Date(1)",
+        "await new Promise(resolve => resolve())",
+        "const counts = {}; counts['a'] = 1; return Object.entries(counts).sort((a, b) => b[1] - a[1])",
+        "const groups = {}; for (const p of ['a.b']) groups[p.split('.').pop()] = 1; return groups",
+        "const xs = [{ n: 1 }]; return xs.find((x) => x.n === 1).n",
+        "return 'x'.match(/x/)[0]",
+        "const err = new Error('x'); err.code = 'E'; return err.code",
+        "function P() { this.x = 1 } return typeof P",
+    ];
+    for code in doubted {
+        let report = check(code).await;
+        assert!(!report.has_errors(), "{code}: {report:?}");
+    }
+}
+
+/// CM-27: a member that a result does not declare may not be there.
+#[tokio::test]
+async fn members_that_are_not_declared_are_remarked_upon() {
+    let code = "const found = await tools.found({});\nconst { pathz } = found;\nreturn [found.path, found.pth, pathz]";
+    let open = serde_json::json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
+    let found = |_args: serde_json::Value, _context: ToolContext| async {
+        Ok::<_, ToolError>(serde_json::json!({"path": "a"}))
+    };
+    let tool = Tool::builder("found").output(open).handler(found).unwrap();
+    let host = Host::builder().tools([tool]).type_check(checker().clone(), CheckMode::Off).build().unwrap();
+    let report = host.session(SessionOptions::new("s")).unwrap().check(code).await.unwrap();
+    let lines: Vec<String> = report.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "2:9 undeclared no member \"pathz\" is declared, so it may be anything or nothing; declared are path; did you \
+             mean 'path'?",
+            "3:27 undeclared no member \"pth\" is declared, so it may be anything or nothing; declared are path; did you \
+             mean 'path'?",
+        ]
+    );
+    assert!(!report.has_errors());
+}
+
+/// CM-27: no number of remarks hides an error.
+#[tokio::test]
+async fn an_error_behind_many_remarks_counts() {
+    let code = format!("async function f() {{}}\n{}return 'a'.lenght", "f();\n".repeat(70));
+    let report = check(&code).await;
+    assert_eq!((report.diagnostics.len(), report.found, report.errors), (50, 71, 1));
+    assert!(report.diagnostics.iter().any(|finding| finding.code == "TS2551"));
 }
 
 /// CM-27, CM-9: the compiler knows the globals of a program, and no other.
@@ -190,9 +262,11 @@ async fn a_check_that_takes_too_long_is_stopped() {
     let limit = Duration::from_secs(3);
     let options = TypeScriptOptions { limit, clock: Arc::clone(&clock) as _, ..TypeScriptOptions::default() };
     let checker = TypeScriptChecker::new(options);
-    // Every branch asks for two others.
-    let endless = "type F<A extends number[], B> = A['length'] extends 45 ? B : [F<[...A, 0], [B, 0]>, F<[...A, 1], [B, 1]>];\n\
-        const x: F<[], 0> = 1;";
+    // All orders of eight things, compared with all orders of eight others.
+    let endless = "type Orders<T, K = T> = [T] extends [never] ? [] : K extends K ? [K, ...Orders<Exclude<T, K>>] : never;\n\
+        const p: Orders<0|1|2|3|4|5|6|7> = null as any; const q: Orders<1|2|3|4|5|6|7|8> = p;";
+    // The compiler is there already, so that it works when it is stopped.
+    checker.check(request("")).await.unwrap();
     let check = checker.check(request(endless));
     let advance = async {
         while clock.sleepers() == 0 {

@@ -66,7 +66,8 @@ fn spell<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>, found: usize
 fn refusal(report: &CheckReport) -> RunFailure {
     let mut errors = report.diagnostics.iter().filter(|finding| finding.severity == Severity::Error);
     let Some(first) = errors.next() else { return RunFailure::new(RunFailureKind::Type, "a type error") };
-    let others: Vec<String> = spell(errors, 0).iter().map(|line| format!("\n{line}")).collect();
+    let others: Vec<String> =
+        spell(errors, report.errors.saturating_sub(1)).iter().map(|line| format!("\n{line}")).collect();
     let hints: Vec<String> = first.hints.iter().map(|hint| format!(" ({hint})")).collect();
     RunFailure {
         kind: RunFailureKind::Type,

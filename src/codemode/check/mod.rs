@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::codemode::bindings::Bindings;
-use crate::codemode::program::{Position, PreparedProgram, ProgramError};
+use crate::codemode::program::{PreparedProgram, ProgramError};
 use crate::codemode::run::prepare_text;
 use crate::limits::{RunLimits, spell_duration};
 use crate::pipeline::BoxFuture;
@@ -50,8 +50,8 @@ pub enum Severity {
 /// One finding, at its place in the program as written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
-    /// The compiler's number, such as `TS2551`; `unawaited` for a promise where a value is meant; `syntax` for a text that
-    /// is no program.
+    /// The compiler's number, such as `TS2551`; `unawaited` for a promise where a value is meant; `undeclared` for a
+    /// member that only an open type admits; `syntax` for a text that is no program.
     pub code: String,
     /// How much it matters.
     pub severity: Severity,
@@ -59,7 +59,7 @@ pub struct Diagnostic {
     pub message: String,
     /// What else the compiler says to it, such as that an `await` was forgotten. Empty in most cases.
     pub hints: Vec<String>,
-    /// Line of the first character, from 1; absent when it is not in what the author wrote.
+    /// Line of the first character, from 1; absent when the whole text is meant.
     pub line: Option<u32>,
     /// Column of the first character in UTF-16 units, from 1; absent with `line`.
     pub column: Option<u32>,
@@ -87,16 +87,18 @@ impl fmt::Display for Diagnostic {
 /// What the check of a program found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CheckReport {
-    /// The findings by place, the first fifty.
+    /// The findings by place: fifty at most, errors before warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// How many there are.
     pub found: usize,
+    /// How many of them are errors.
+    pub errors: usize,
 }
 
 impl CheckReport {
     /// Whether there is an error.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics.iter().any(|finding| finding.severity == Severity::Error)
+        self.errors > 0
     }
 }
 
@@ -128,7 +130,7 @@ pub enum CheckScope {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
-    /// The compiler's number, such as `TS2551`, or `unawaited`.
+    /// The compiler's number, such as `TS2551`, or a word, as in [`Diagnostic::code`].
     pub code: String,
     /// How much it matters.
     pub severity: Severity,
@@ -151,10 +153,12 @@ pub struct Finding {
 /// What a checker found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Findings {
-    /// By place; the first fifty, or all when more than a program is checked.
+    /// By place; of a program fifty at most, errors before warnings.
     pub diagnostics: Vec<Finding>,
     /// How many there are.
     pub found: usize,
+    /// How many of them are errors.
+    pub errors: usize,
 }
 
 /// Why there is no answer. Nothing is known about the program then.
@@ -198,7 +202,7 @@ pub async fn check_text(
     let bindings = Arc::new(Bindings::new(view, limits.argument_bytes));
     match prepare_text(code, limits.program_bytes, &bindings).await {
         Ok(program) => check_program(checker, declarations(sdks, view), &program).await,
-        Err(error) => Ok(CheckReport { diagnostics: vec![not_a_program(error)], found: 1 }),
+        Err(error) => Ok(CheckReport { diagnostics: vec![not_a_program(error)], found: 1, errors: 1 }),
     }
 }
 
@@ -214,28 +218,38 @@ pub async fn check_program(
     program: &PreparedProgram,
 ) -> Result<CheckReport, CheckError> {
     let request = CheckRequest { declarations, program: program.typed(), scope: CheckScope::Program };
-    let Findings { diagnostics, found } = checker.check(request).await?;
-    let diagnostics = diagnostics.into_iter().map(|finding| place(finding, program)).collect();
-    Ok(CheckReport { diagnostics, found })
+    let Findings { diagnostics, mut found, mut errors } = checker.check(request).await?;
+    let mut placed = Vec::with_capacity(diagnostics.len());
+    for finding in diagnostics {
+        let severity = finding.severity;
+        if let Some(diagnostic) = place(finding, program) {
+            placed.push(diagnostic);
+        } else {
+            // About the call of a function that the author did not call.
+            found = found.saturating_sub(1);
+            errors = errors.saturating_sub(usize::from(severity == Severity::Error));
+        }
+    }
+    Ok(CheckReport { diagnostics: placed, found, errors })
 }
 
-fn place(finding: Finding, program: &PreparedProgram) -> Diagnostic {
+/// `None` for what is not in the program as written.
+fn place(finding: Finding, program: &PreparedProgram) -> Option<Diagnostic> {
     let locate = |line: Option<u32>, column: Option<u32>| program.locate_typed(line?, column?);
-    let start = locate(finding.line, finding.column);
+    let start = locate(finding.line, finding.column)?;
     // What ends behind the program ends with it.
-    let end =
-        start.and_then(|_| locate(finding.end_line, finding.end_column)).filter(|end| Some(*end) >= start);
-    Diagnostic {
+    let end = locate(finding.end_line, finding.end_column).filter(|end| *end >= start);
+    Some(Diagnostic {
         code: finding.code,
         severity: finding.severity,
         message: finding.message,
         hints: finding.hints,
-        line: start.map(|start| start.line),
-        column: start.map(|start| start.column),
+        line: Some(start.line),
+        column: Some(start.column),
         end_line: end.map(|end| end.line),
         end_column: end.map(|end| end.column),
-        frame: start.map(|start: Position| program.frame(start)),
-    }
+        frame: Some(program.frame(start)),
+    })
 }
 
 fn not_a_program(error: ProgramError) -> Diagnostic {

@@ -45,7 +45,8 @@ fn finding(severity: Severity, line: u32, column: u32) -> Finding {
 }
 
 fn findings(diagnostics: Vec<Finding>) -> Findings {
-    Findings { found: diagnostics.len(), diagnostics }
+    let errors = diagnostics.iter().filter(|finding| finding.severity == Severity::Error).count();
+    Findings { found: diagnostics.len(), errors, diagnostics }
 }
 
 fn view() -> Arc<RegistryView> {
@@ -75,7 +76,7 @@ async fn a_checker_is_asked_about_the_program_and_the_sdk_of_its_tools() {
     assert_eq!(report.diagnostics[0].frame.as_deref(), Some("   2 | return a\n     |        ^"));
     let asked = checker.asked.lock().unwrap();
     assert!(asked[0].declarations.contains("read: JsonObject"), "{}", asked[0].declarations);
-    assert_eq!(asked[0].program, "async function program() {const a = 1;\nreturn a\n\n}\n");
+    assert_eq!(asked[0].program, "async function __program() {const a = 1;\nreturn a\n\n}\n");
 }
 
 /// CM-27, CM-32
@@ -91,7 +92,7 @@ async fn what_is_no_program_is_not_asked_about() {
 /// CM-27
 #[tokio::test]
 async fn an_error_refuses_the_program_only_where_that_is_enforced() {
-    let error = || Ok(findings(vec![finding(Severity::Error, 2, 8), finding(Severity::Error, 1, 27)]));
+    let error = || Ok(findings(vec![finding(Severity::Error, 2, 8), finding(Severity::Error, 1, 29)]));
     assert!(ProgramCheck::new(Scripted::new(error()), CheckMode::Off, Arc::default()).is_none());
     let note = "type check: 2:8 TS1 it is wrong (do it right)";
     assert_eq!(judged(CheckMode::Warn, error()).await.unwrap()[0], note);
@@ -124,10 +125,21 @@ async fn a_check_without_an_answer_is_told() {
     );
 }
 
+/// CM-27: an error counts though it is not among those that are told, and the call of `main` is not the author's.
+#[tokio::test]
+async fn errors_count_whether_told_or_not() {
+    let warnings = (0..50).map(|_| finding(Severity::Warning, 2, 8)).collect();
+    let answer = Ok(Findings { diagnostics: warnings, found: 60, errors: 1 });
+    assert_eq!(judged(CheckMode::Enforce, answer).await.unwrap_err().kind, RunFailureKind::Type);
+    let elsewhere = Ok(findings(vec![finding(Severity::Error, 3, 1)]));
+    assert_eq!(judged(CheckMode::Enforce, elsewhere).await.unwrap(), Vec::<String>::new());
+}
+
 /// CM-27: many findings do not fill a model's context.
 #[tokio::test]
 async fn findings_beyond_ten_are_counted() {
-    let many = (0..30).map(|_| finding(Severity::Warning, 1, 1)).collect();
-    let notes = judged(CheckMode::Warn, Ok(Findings { diagnostics: many, found: 90 })).await.unwrap();
+    let many = (0..30).map(|_| finding(Severity::Warning, 2, 8)).collect();
+    let notes =
+        judged(CheckMode::Warn, Ok(Findings { diagnostics: many, found: 90, errors: 0 })).await.unwrap();
     assert_eq!((notes.len(), notes[10].as_str()), (11, "type check: 80 more"));
 }

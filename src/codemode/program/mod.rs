@@ -37,7 +37,7 @@ pub use hints::{ArgumentNames, ToolHints, explain_missing_global};
 pub use position::Position;
 
 /// What stands before a program that is checked; it is on the program's first line.
-const TYPED_HEAD: &str = "async function program() {";
+const TYPED_HEAD: &str = "async function __program() {";
 
 /// What a text may be at most before it is parsed (M10, M11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
 // What a program has beside the ECMAScript standard library and the SDK: the same names as `runtime-js/` defines,
-// and no other. `tests/it/globals.rs` compares both lists.
+// and no other. `tests/it/checker.rs` compares the names.
 
 interface Console {
   log(...values: unknown[]): void;
@@ -130,3 +130,12 @@ declare var DOMException: {
   readonly prototype: DOMException;
   new (message?: string, name?: string): DOMException;
 };
+
+// What this V8 has beyond the libraries.
+interface ErrorConstructor {
+  captureStackTrace(target: object, above?: Function): void;
+  stackTraceLimit: number;
+}
+interface Math {
+  sumPrecise(values: Iterable<number>): number;
+}

@@ -8,11 +8,13 @@ mod compiler;
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, oneshot};
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::check::{CheckError, CheckRequest, Findings, TypeChecker};
@@ -26,7 +28,7 @@ use compiler::Compiler;
 pub struct TypeScriptOptions {
     /// Longest time of one check, from the moment at which the compiler turns to it. Default: 10 s.
     pub limit: Duration,
-    /// Heap of the compiler in bytes. Default: 512 MiB; it works with about 60.
+    /// Heap of the compiler in bytes. Default: 256 MiB; it works with about 60. It gets as much again once, to stop.
     pub heap_bytes: usize,
     /// The clock of `limit`.
     pub clock: Arc<dyn Clock>,
@@ -34,7 +36,7 @@ pub struct TypeScriptOptions {
 
 impl Default for TypeScriptOptions {
     fn default() -> Self {
-        Self { limit: Duration::from_secs(10), heap_bytes: 512 * 1024 * 1024, clock: SystemClock::shared() }
+        Self { limit: Duration::from_secs(10), heap_bytes: 256 * 1024 * 1024, clock: SystemClock::shared() }
     }
 }
 
@@ -65,12 +67,17 @@ pub struct TypeScriptChecker {
     options: TypeScriptOptions,
     /// The isolate, while no check has it; absent before the first, and after one that was stopped.
     idle: Arc<Mutex<Option<Worker>>>,
+    /// Threads that V8 does not give back, each with the memory that it had.
+    held: Arc<AtomicUsize>,
 }
+
+/// After so many of them there are no more checks: the host's memory is not a program's to take.
+const MOST_HELD: usize = 2;
 
 impl TypeScriptChecker {
     /// A checker that starts with the first check.
     pub fn new(options: TypeScriptOptions) -> Self {
-        Self { options, idle: Arc::default() }
+        Self { options, idle: Arc::default(), held: Arc::default() }
     }
 }
 
@@ -88,9 +95,14 @@ impl fmt::Debug for TypeScriptChecker {
 
 impl TypeChecker for TypeScriptChecker {
     fn check(&self, request: CheckRequest) -> BoxFuture<'static, Result<Findings, CheckError>> {
-        let Self { options, idle } = self.clone();
+        let Self { options, idle, held } = self.clone();
         Box::pin(async move {
             let mut idle = idle.lock().await;
+            if held.load(Ordering::Relaxed) >= MOST_HELD {
+                let reason =
+                    format!("{MOST_HELD} checks ran out of memory for good; the host has to be restarted");
+                return Err(CheckError::Unavailable(reason));
+            }
             // Taken out: a check that is given up half-way, by its limit or with its future, takes its isolate along.
             let worker = match idle.take() {
                 Some(worker) => worker,
@@ -104,6 +116,10 @@ impl TypeChecker for TypeScriptChecker {
             }
             let answer = tokio::select! {
                 answer = answer => answer,
+                () = worker.lost.cancelled() => {
+                    held.fetch_add(1, Ordering::Relaxed);
+                    return Err(CheckError::Heap { limit: options.heap_bytes });
+                }
                 () = options.clock.sleep(options.limit) => return Err(CheckError::TimedOut { limit: options.limit }),
             };
             match answer {
@@ -129,15 +145,22 @@ struct Job {
 struct Worker {
     jobs: SyncSender<Job>,
     isolate: Arc<OnceLock<v8::IsolateHandle>>,
+    /// Cancelled when the thread is held for ever.
+    lost: CancellationToken,
 }
 
 impl Worker {
     fn start(heap_bytes: usize) -> io::Result<Self> {
         let (jobs, queue) = sync_channel(1);
         let isolate = Arc::new(OnceLock::new());
-        let handle = Arc::clone(&isolate);
-        platform::spawn("isolane-check", move || serve(heap_bytes, &queue, &handle))?;
-        Ok(Self { jobs, isolate })
+        let lost = CancellationToken::new();
+        let (handle, held) = (Arc::clone(&isolate), lost.clone());
+        platform::spawn("isolane-check", move || {
+            // Before the isolate, and until after it.
+            let _running = lost::Running::check(held);
+            serve(heap_bytes, &queue, &handle);
+        })?;
+        Ok(Self { jobs, isolate, lost })
     }
 }
 
@@ -155,7 +178,6 @@ fn serve(heap_bytes: usize, jobs: &Receiver<Job>, handle: &OnceLock<v8::IsolateH
         Err(error) => return tracing::error!(%error, "the type checker cannot start"),
     };
     let _ = handle.set(compiler.handle());
-    let _held = lost::Running::check();
     while let Ok(Job { request, reply }) = jobs.recv() {
         // Whoever asked may be gone since the isolate was being made.
         if reply.is_closed() {

@@ -12,7 +12,7 @@ use super::conjunction::Term;
 use super::cycles::{circular_unions, for_each_child};
 use super::document::NodeId;
 use super::graph::{Graph, ObjectShape, Part, RestShape, Shape, StateId};
-use super::parts::weigh;
+use super::parts::{long, weigh};
 use super::sharing::name_shared;
 use super::{
     Definition, DefinitionId, Doc, KeyPattern, Member, ObjectType, Rest, Type, TypeId, TypeIr, Variant,
@@ -187,7 +187,7 @@ impl Canon<'_, '_> {
             return;
         }
         if self.is_target(state)
-            && self.arena.weight(ty) >= NAMED_WEIGHT
+            && self.arena.weight(ty).saturating_add(self.words_of(state)) >= NAMED_WEIGHT
             && !matches!(self.arena.get(ty), Type::Named(_))
         {
             let hint = node.map_or_else(String::new, |node| self.graph.document.hint(node));
@@ -199,6 +199,13 @@ impl Canon<'_, '_> {
         if let Some(finished) = self.finished.get_mut(state.0 as usize) {
             *finished = Some(ty);
         }
+    }
+
+    /// What the documentation of a state adds to its weight: with a name, it is written once.
+    fn words_of(&self, state: StateId) -> u64 {
+        let doc = self.graph.get(state).map(|state| self.graph.terms_doc(&state.terms)).unwrap_or_default();
+        let tags: usize = doc.tags.iter().map(|tag| tag.value.len()).sum();
+        long(doc.text.as_ref().map_or(0, String::len).saturating_add(tags))
     }
 
     fn is_target(&self, state: StateId) -> bool {

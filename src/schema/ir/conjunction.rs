@@ -42,6 +42,8 @@ pub(super) type Branch = Vec<Term>;
 pub(super) struct Flat {
     pub(super) constraints: Vec<Term>,
     pub(super) choices: Vec<Vec<Branch>>,
+    /// Some constraints were left out.
+    pub(super) cut: bool,
 }
 
 /// A place where a type had to be wider than its schema.
@@ -206,6 +208,7 @@ pub(super) fn flatten(document: &mut Document<'_>, terms: &[Term], notes: &mut N
     }
     flat.constraints.sort_unstable();
     flat.constraints.dedup();
+    flat.cut = flat.constraints.len() > MAX_TERMS;
     flat.constraints.truncate(MAX_TERMS);
     Some(flat)
 }

@@ -4,7 +4,7 @@
 //! does not depend on the order of keys. Must never evaluate a state twice or recurse. `leaf` says what one
 //! conjunction means; `canon` turns the graph into the public form.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::Value;
 
@@ -132,6 +132,8 @@ pub(super) struct Graph<'a> {
     spent: usize,
     /// From where on states are [`Shape::Any`]: in proportion to the schema, whose unions may multiply (SDK-8).
     allowance: usize,
+    /// Schemas beside which something was left out: the keys that it names are not known, so they close nothing.
+    left_open: HashSet<NodeId>,
 }
 
 /// Bytes of shapes that every schema may have.
@@ -157,6 +159,7 @@ impl<'a> Graph<'a> {
             working_depth: 1,
             spent: 0,
             allowance: estimated_size(schema).saturating_mul(SHARE).saturating_add(LEAST_ALLOWANCE),
+            left_open: HashSet::new(),
         };
         let mut terms = vec![Term::Full(root)];
         if object {
@@ -267,13 +270,16 @@ impl<'a> Graph<'a> {
         let Some(flat) = flatten(&mut self.document, terms, &mut self.notes) else {
             return Shape::Parts(Vec::new());
         };
+        if flat.cut {
+            self.leave_open(&flat.constraints);
+        }
         if flat.choices.is_empty() {
             return self.leaf(&flat.constraints, depth);
         }
         let branches = if flat.constraints.is_empty() && flat.choices.len() == 1 {
             self.spliced(flat.choices)
         } else {
-            self.product(terms, flat.constraints, flat.choices)
+            self.product(terms, &flat.constraints, flat.choices)
         };
         let mut parts: Vec<Part> = Vec::with_capacity(branches.len());
         for branch in branches {
@@ -305,14 +311,15 @@ impl<'a> Graph<'a> {
     fn product(
         &mut self,
         terms: &[Term],
-        constraints: Vec<Term>,
+        constraints: &[Term],
         choices: Vec<Vec<Vec<Term>>>,
     ) -> Vec<Vec<Term>> {
-        let mut products = vec![constraints];
+        let mut products = vec![constraints.to_vec()];
         let mut first = true;
         for choice in choices {
             if !first && products.len().saturating_mul(choice.len()) > self.budget.max_variants {
                 self.note(terms, Reason::TooManyVariants);
+                self.leave_open(constraints);
                 continue;
             }
             first = false;
@@ -328,6 +335,18 @@ impl<'a> Graph<'a> {
                 .collect();
         }
         products
+    }
+
+    fn leave_open(&mut self, constraints: &[Term]) {
+        self.left_open.extend(constraints.iter().filter_map(|term| match term {
+            Term::Own(node) => Some(*node),
+            _ => None,
+        }));
+    }
+
+    /// Whether something was left out beside a schema.
+    pub(super) fn is_left_open(&self, node: NodeId) -> bool {
+        self.left_open.contains(&node)
     }
 
     fn variant_doc(&self, term: Term) -> Doc {

@@ -218,6 +218,9 @@ impl<'a> Graph<'a> {
 
     /// Whether what `unevaluated*` closes over can be seen: nothing that may or may not apply.
     pub(super) fn evaluates_visibly(&mut self, node: NodeId) -> bool {
+        if self.is_left_open(node) {
+            return false;
+        }
         let mut seen = HashSet::new();
         let mut work = vec![node];
         while let Some(node) = work.pop() {

@@ -3,7 +3,7 @@
 //! Owns the one list of where a type refers to others. Must never follow a reference further than one step. Used by
 //! `canon`, `sharing` and `union`.
 
-use super::{Member, Rest, Type, TypeId};
+use super::{Literal, Member, Rest, Type, TypeId};
 
 /// Writes a walk over the parts of a type, once to read and once to change them.
 macro_rules! walk {
@@ -53,10 +53,16 @@ pub(super) fn weigh(ty: &Type, of: impl Fn(TypeId) -> u64) -> u64 {
             object.members.iter().map(member_weight).fold(signatures.saturating_add(1), u64::saturating_add)
         }
         Type::Union(_) => 0,
+        Type::Literal(Literal::String(text)) => 1 + long(text.len()),
         _ => 1,
     };
     for_each_part(ty, |part| weight = weight.saturating_add(of(*part)));
     weight
+}
+
+/// What a text adds that is so long that it is better written once.
+pub(super) fn long(bytes: usize) -> u64 {
+    u64::try_from(bytes / 256).unwrap_or(u64::MAX)
 }
 
 /// What a member weighs without its type.

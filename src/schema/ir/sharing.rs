@@ -2,6 +2,8 @@
 //!
 //! Must never change a type: only where it is written. The last step of `canon`.
 
+use std::collections::HashSet;
+
 use super::parts::{for_each_part, for_each_part_mut, weigh};
 use super::{Definition, DefinitionId, Doc, Type, TypeId, TypeIr};
 
@@ -11,10 +13,16 @@ const SHARED_WEIGHT: u64 = 8;
 /// Names large types with several uses and marks the definitions that the root reaches.
 pub(super) fn name_shared(ir: &mut TypeIr, hint: impl Fn(TypeId) -> String) {
     let uses = uses(ir);
+    // A renderer writes these together with what they share.
+    let mut together = HashSet::new();
+    for ty in &ir.types {
+        if let Type::Intersection(parts) = ty {
+            together.extend(parts.iter().copied());
+        }
+    }
     let mut named: Vec<Option<TypeId>> = vec![None; ir.types.len()];
     let mut weights: Vec<u64> = Vec::with_capacity(ir.types.len());
-    let bodies: std::collections::HashSet<TypeId> =
-        ir.definitions.iter().map(|definition| definition.body).collect();
+    let bodies: HashSet<TypeId> = ir.definitions.iter().map(|definition| definition.body).collect();
     for index in 0..named.len() {
         let id = TypeId(u32::try_from(index).unwrap_or(u32::MAX));
         let Some(ty) = ir.types.get_mut(index) else { break };
@@ -25,7 +33,7 @@ pub(super) fn name_shared(ir: &mut TypeIr, hint: impl Fn(TypeId) -> String) {
         });
         let mut weight = weigh(ty, |part| weights.get(part.index()).copied().unwrap_or(1));
         let shared = uses.get(index).is_some_and(|uses| *uses > 1) && weight >= SHARED_WEIGHT;
-        if shared && !bodies.contains(&id) {
+        if shared && !bodies.contains(&id) && !together.contains(&id) {
             let definition = DefinitionId(u32::try_from(ir.definitions.len()).unwrap_or(u32::MAX));
             ir.definitions.push(Definition {
                 hint: hint(id),

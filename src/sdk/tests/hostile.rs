@@ -192,3 +192,25 @@ fn unions_that_multiply_level_by_level_stay_in_proportion() {
     let (text, size) = (declared(&schema), schema.to_string().len());
     assert!(text.len() <= 100_000 + 50 * size, "{} of {size}", text.len());
 }
+
+/// SDK-8: what is long is written once, however often it is referred to.
+#[test]
+fn long_words_are_not_repeated_with_their_references() {
+    let long = "words ".repeat(5_000);
+    for target in [
+        json!({"type": "string", "description": long}),
+        json!({"const": long}),
+        json!({"type": "string", "pattern": long}),
+    ] {
+        let members: Map<String, Value> =
+            (0..500).map(|n| (format!("p{n}"), json!({"$ref": "#/$defs/K"}))).collect();
+        let schema = json!({"$defs": {"K": target}, "type": "object", "properties": members});
+        let size = schema.to_string().len();
+        let output = json!(true);
+        for language in [SdkLanguage::TypeScript, SdkLanguage::Python] {
+            let text =
+                render(language, &[super::tool("demo", &schema, &output)], &SdkOptions::default()).text;
+            assert!(text.len() < 20_000 + 4 * size, "{language:?}: {} bytes of {size}", text.len());
+        }
+    }
+}

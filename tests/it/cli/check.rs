@@ -1,5 +1,7 @@
 //! `isolane check`, and `isolane run --check`.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use super::Folder;
@@ -23,7 +25,7 @@ fn findings_as_json_have_stable_keys() {
     assert_eq!(ended.code, Some(1), "{ended}");
     insta::assert_json_snapshot!(ended.json());
     let right = folder.isolane(&["check", "--json", "-e", "return 'a'.length"]);
-    assert_eq!(right.json(), json!({"ok": true, "diagnostics": [], "found": 0}));
+    assert_eq!(right.json(), json!({"ok": true, "diagnostics": [], "found": 0, "errors": 0}));
     assert_eq!(right.code, Some(0));
 }
 
@@ -63,4 +65,18 @@ fn the_check_in_the_readme_is_true() {
     let ended = folder.isolane(&["check", "bad.ts"]);
     let shown = format!("$ isolane check bad.ts\n{}{}```", ended.stdout, ended.stderr);
     assert!(readme.contains(&shown), "{shown}");
+}
+
+/// I-4, CM-27, M12: a program that the compiler cannot take is one that failed.
+#[test]
+fn a_check_without_an_answer_is_told() {
+    let mut code = "type S0 = 'aaaaaaaaaaaaaaaa';\n".to_owned();
+    for n in 1..27 {
+        writeln!(code, "type S{n} = `${{S{0}}}${{S{0}}}`;", n - 1).unwrap();
+    }
+    code.push_str("const x: S26 = 'b';");
+    let ended = Folder::new().isolane(&["check", "--json", "-e", &code]);
+    let report = ended.json();
+    assert_eq!((ended.code, &report["ok"]), (Some(1), &json!(false)), "{ended}");
+    assert!(report["error"].as_str().unwrap().contains("MiB of memory"), "{ended}");
 }

@@ -329,3 +329,11 @@ fn diagnostics_are_logged_only_on_demand() {
     let told = ["a program starts", "a program has ended"].iter().all(|text| ended.stderr.contains(text));
     assert!(ended.stdout == "1\n" && told && !ended.stderr.contains('\u{1b}'), "{ended}");
 }
+
+/// I-4, SDK-7
+#[test]
+fn the_sdk_is_there_in_python() {
+    let report = Folder::new().isolane(&["sdk", "--json", "--lang", "python"]).json();
+    assert_eq!((&report["lang"], &report["stats"]["tools"]), (&json!("python"), &json!(4)));
+    assert!(report["text"].as_str().unwrap().contains("async def glob(self, args: "), "{report}");
+}

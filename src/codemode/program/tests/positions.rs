@@ -138,7 +138,7 @@ fn the_typed_text_is_the_program_with_its_places() {
         (text.clone(), place("here"))
     };
     let (text, place) = typed("const n: number = here;\nn");
-    assert_eq!(text, "async function program() {const n: number = here;\nreturn n\n\n}\n");
+    assert_eq!(text, "async function __program() {const n: number = here;\nreturn n\n\n}\n");
     assert_eq!(place, Some((1, 19)));
     assert_eq!(typed("export default async (a: string) => here(a)").1, Some((1, 37)));
     assert_eq!(typed("```ts\n\n  here<string>()\n```").1, Some((3, 3)));
