@@ -139,18 +139,18 @@ pub fn render_typescript(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBund
 }
 
 /// The texts of all entries in one place.
-fn joined(entries: &[&Entry], part: fn(&Entry) -> &str) -> String {
-    entries.iter().map(|entry| part(entry)).collect()
+fn pieces<'a>(entries: &[&'a Entry], part: fn(&Entry) -> &str) -> Vec<&'a str> {
+    entries.iter().copied().map(part).filter(|piece| !piece.is_empty()).collect()
 }
 
 fn assemble_typescript(entries: &[&Entry]) -> String {
-    let mut types = joined(entries, |entry| &entry.types);
+    let mut types = pieces(entries, |entry| &entry.types);
     if !types.is_empty() {
-        types.push('\n');
+        types.push("\n");
     }
-    let [args, outputs] =
-        [joined(entries, |entry| &entry.places[0]), joined(entries, |entry| &entry.places[1])];
-    fill(TYPESCRIPT_FRAME, &[("{{types}}", &types), ("{{args}}", &args), ("{{outputs}}", &outputs)])
+    let args = pieces(entries, |entry| &entry.places[0]);
+    let outputs = pieces(entries, |entry| &entry.places[1]);
+    fill(TYPESCRIPT_FRAME, &[("{{types}}", types), ("{{args}}", args), ("{{outputs}}", outputs)])
 }
 
 /// Renders one tool alone, as an addition to an SDK: its types, and its entries in `ToolArgsMap` and

@@ -18,16 +18,16 @@ pub(super) fn about(tool: &SdkTool<'_>, parameters: Doc) -> Doc {
     about
 }
 
-/// Fills placeholders in one pass: a filled-in text that looks like one stays as it is.
-pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let length = values.iter().map(|(_, value)| value.len()).sum::<usize>() + template.len();
-    let mut out = String::with_capacity(length);
+/// Fills each placeholder with its pieces, in one pass: a filled-in text that looks like one stays as it is.
+pub(super) fn fill(template: &str, places: &[(&str, Vec<&str>)]) -> String {
+    let length = places.iter().flat_map(|(_, pieces)| pieces).map(|piece| piece.len()).sum::<usize>();
+    let mut out = String::with_capacity(length + template.len());
     let mut rest = template;
     while let Some(start) = rest.find("{{") {
         let (before, at) = rest.split_at(start);
         out.push_str(before);
-        if let Some((placeholder, value)) = values.iter().find(|(name, _)| at.starts_with(name)) {
-            out.push_str(value);
+        if let Some((placeholder, pieces)) = places.iter().find(|(name, _)| at.starts_with(name)) {
+            out.extend(pieces.iter().copied());
             rest = at.get(placeholder.len()..).unwrap_or_default();
         } else {
             out.push_str("{{");

@@ -17,7 +17,7 @@ use crate::schema::ir::{Doc, Type, TypeId, TypeIr, compile, compile_object};
 
 use super::names::DeclaredNames;
 use super::prepare::{about, fill};
-use super::{Entry, Renderer, SdkOptions, SdkTool, joined};
+use super::{Entry, Renderer, SdkOptions, SdkTool, pieces};
 use imports::used_names;
 use printer::print;
 use text::Text;
@@ -40,31 +40,26 @@ const INDENT: &str = "        ";
 pub(super) static PYTHON: Renderer = Renderer { entry: render_entry, assemble };
 
 fn assemble(entries: &[&Entry]) -> String {
-    let types = joined(entries, |entry| &entry.types);
-    let mut methods = String::new();
-    for method in entries.iter().map(|entry| &entry.places[0]).filter(|method| !method.is_empty()) {
-        methods.push('\n');
-        methods.push_str(method);
-    }
-    let subscripts: Vec<&str> =
-        entries.iter().map(|entry| entry.places[1].as_str()).filter(|text| !text.is_empty()).collect();
+    let types = pieces(entries, |entry| &entry.types);
+    let subscripts = pieces(entries, |entry| &entry.places[1]);
     // A single one is no overload.
-    let overload = if subscripts.len() > 1 { "    @overload\n" } else { "" };
-    for subscript in subscripts {
-        methods.push('\n');
-        methods.push_str(overload);
-        methods.push_str(subscript);
-    }
-    let optional = !used_names(&["OptionalCall"], &methods).is_empty();
-    let helpers = if optional { OPTIONAL_CALL } else { "" };
-    let imports = used_names(TYPING, &[FRAME, &types, helpers, &methods].join("\n"));
+    let overload = if subscripts.len() > 1 { "\n    @overload\n" } else { "\n" };
+    let methods: Vec<&str> = pieces(entries, |entry| &entry.places[0])
+        .into_iter()
+        .flat_map(|method| ["\n", method])
+        .chain(subscripts.into_iter().flat_map(|subscript| [overload, subscript]))
+        .collect();
+    let mut text = [FRAME, &types.concat(), &methods.concat()].join("\n");
+    let helpers = if used_names(&["OptionalCall"], &text).is_empty() { "" } else { OPTIONAL_CALL };
+    text.push_str(helpers);
+    let imports = used_names(TYPING, &text).into_iter().collect::<Vec<_>>().join(", ");
     fill(
         FRAME,
         &[
-            ("{{imports}}", &imports.into_iter().collect::<Vec<_>>().join(", ")),
-            ("{{types}}", &types),
-            ("{{helpers}}", helpers),
-            ("{{methods}}", &methods),
+            ("{{imports}}", vec![&imports]),
+            ("{{types}}", types),
+            ("{{helpers}}", vec![helpers]),
+            ("{{methods}}", methods),
         ],
     )
 }
