@@ -27,7 +27,7 @@ fn main() {
 fn tool(index: usize) -> Tool {
     Tool::builder(format!("search_{index}"))
         .description("Searches one kind of record.")
-        .parameters(json!({
+        .foreign_parameters(json!({
             "type": "object",
             "properties": {
                 "query": {"type": "string", "description": "What to look for."},
@@ -42,7 +42,7 @@ fn tool(index: usize) -> Tool {
             "required": ["query"],
             "additionalProperties": false,
         }))
-        .output(json!({
+        .foreign_output(json!({
             "type": "object",
             "properties": {
                 "items": {

@@ -28,7 +28,7 @@ use compiler::Compiler;
 pub struct TypeScriptOptions {
     /// Longest time of one check, from the moment at which the compiler turns to it. Default: 10 s.
     pub limit: Duration,
-    /// Heap of the compiler in bytes. Default: 256 MiB; it works with about 60. It gets as much again once, to stop.
+    /// Heap of the compiler in bytes. Default: 256 MiB; it works with about 100. It gets as much again once, to stop.
     pub heap_bytes: usize,
     /// The clock of `limit`.
     pub clock: Arc<dyn Clock>,
@@ -42,7 +42,7 @@ impl Default for TypeScriptOptions {
 
 /// The TypeScript compiler. Cloning shares it.
 ///
-/// The first check starts it: it takes a thread and about 60 MB until the last clone is dropped.
+/// The first check starts it: it takes a thread and about 120 MB until the last clone is dropped.
 ///
 /// ```
 /// # tokio::runtime::Runtime::new()?.block_on(async {
