@@ -1,7 +1,8 @@
-//! The check of the V8 archive against its checksum.
+//! The check of what `third_party/` carries against its checksums.
 //!
 //! Owns one question: is this the archive that the repository vouches for? It reads, and never repairs or fetches.
-//! The build script asks before it does anything with V8; `tests/third_party.rs` includes this file and tests it.
+//! The build script asks before it does anything with V8 or the compiler; `tests/third_party.rs` includes this file and
+//! tests it.
 
 use std::fmt::Write as _;
 use std::fs::File;

@@ -307,7 +307,10 @@ async fn a_text_that_is_nested_too_deeply_is_given_up() {
 /// CM-27: the findings of one check are not those of another.
 #[tokio::test]
 async fn checks_know_nothing_of_each_other() {
-    let first = checker().check(request("interface Shared { a: 1 } var shared: Shared;")).await.unwrap();
+    let first = checker()
+        .check(request("export {}; declare global { interface Shared { a: 1 } var shared: Shared }"))
+        .await
+        .unwrap();
     assert_eq!(first.diagnostics, []);
     let second = checker().check(request("const x: Shared = shared;")).await.unwrap();
     assert_eq!(codes(&second.diagnostics), ["TS2304", "TS2304"]);

@@ -2,8 +2,9 @@
 //!
 //! One pass over the types in their order, each built from the texts of its parts, as in `typescript`. Owns what
 //! Python can and cannot say: every object with members is a class of its own, other keys and the places in a list are
-//! for a comment to tell. Must never write a foreign text except through `words`, nor type anything narrower than the
-//! form: a `TypedDict` admits keys that it does not name.
+//! for a comment to tell. Must never write a foreign text except through `words`, nor give a named key a
+//! type that is narrower than the form. Keys that are not named are the limit: a value may have them, and a checker
+//! refuses them in a literal (`docs/limitations.md`).
 
 use crate::schema::ir::{
     Definition, DefinitionId, KeyPattern, Literal, Member, ObjectType, Rest, Type, TypeId, TypeIr, Variant,
