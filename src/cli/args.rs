@@ -84,6 +84,17 @@ pub(super) struct DeploymentArgs {
     pub(super) allow_write: bool,
 }
 
+/// Where a program comes from.
+#[derive(Debug, Args)]
+pub(super) struct ProgramArgs {
+    /// File with the program, or `-` for standard input. Default: standard input, unless it is a terminal.
+    #[arg(value_name = "PROGRAM", conflicts_with = "code", value_hint = ValueHint::FilePath)]
+    pub(super) program: Option<PathBuf>,
+    /// The program itself.
+    #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
+    pub(super) code: Option<String>,
+}
+
 /// What one run may use. Absent: the library's defaults.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
@@ -116,12 +127,8 @@ pub(super) struct LimitArgs {
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub(super) struct RunArgs {
-    /// File with the program, or `-` for standard input. Default: standard input, unless it is a terminal.
-    #[arg(value_name = "PROGRAM", conflicts_with = "code", value_hint = ValueHint::FilePath)]
-    pub(super) program: Option<PathBuf>,
-    /// The program itself.
-    #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
-    pub(super) code: Option<String>,
+    #[command(flatten)]
+    pub(super) source: ProgramArgs,
     /// Print one JSON object, `{ok, logs, result, error, stats}`, and nothing else; remarks are in `stats.notes`.
     #[arg(long)]
     pub(super) json: bool,
@@ -166,12 +173,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub(super) struct CheckArgs {
-    /// File with the program, or `-` for standard input. Default: standard input, unless it is a terminal.
-    #[arg(value_name = "PROGRAM", conflicts_with = "code", value_hint = ValueHint::FilePath)]
-    pub(super) program: Option<PathBuf>,
-    /// The program itself.
-    #[arg(short = 'e', long = "eval", value_name = "CODE", allow_hyphen_values = true)]
-    pub(super) code: Option<String>,
+    #[command(flatten)]
+    pub(super) source: ProgramArgs,
     /// Print one JSON object, `{ok, diagnostics, found, errors}`, and nothing else; `error` is there too when the compiler
     /// gave no answer. Each diagnostic has `code`, `severity`, `message`, `hints`, `line`, `column`, `end_line`,
     /// `end_column` and `frame`.

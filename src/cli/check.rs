@@ -13,6 +13,7 @@ use isolane::limits::RunLimits;
 use super::Ending;
 use super::args::CheckArgs;
 use super::deployment::Deployment;
+use super::failure;
 use super::input::Source;
 use super::output::{complain, say};
 use super::run::block_on;
@@ -32,7 +33,7 @@ struct Answer<'a> {
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Ending> {
     let limit = RunLimits::default().program_bytes;
     let deployment = Deployment::open(&args.deployment)?;
-    let program = Source::find(args.code, args.program, limit)?.load(limit)?;
+    let program = Source::find(args.source, limit)?.load(limit)?;
     let host = deployment.host_to_check()?;
     let session = host.session(SessionOptions::new("cli"))?;
     let (report, error) = match block_on(async { session.check(&program.text).await })? {
@@ -60,14 +61,9 @@ fn lines(finding: &Diagnostic, label: &str) -> String {
         Severity::Warning => "warning",
     };
     let mut text = format!("{severity}[{}]: {}\n", finding.code, inert(&finding.message));
-    // Writing to a string cannot fail, here and below.
-    if let (Some(line), Some(column)) = (finding.line, finding.column) {
-        let _ = writeln!(text, "  --> {}:{line}:{column}", inert(label));
-    }
-    if let Some(frame) = &finding.frame {
-        let _ = writeln!(text, "{}", inert(frame));
-    }
+    failure::place(&mut text, label, finding.line.zip(finding.column), finding.frame.as_deref());
     for hint in &finding.hints {
+        // Writing to a string cannot fail.
         let _ = writeln!(text, "  hint: {}", inert(hint));
     }
     text

@@ -15,24 +15,30 @@ const LISTED: usize = 20;
 /// The failure as lines; `label` says what the program is called.
 pub(super) fn text(failure: &RunFailure, calls: &[SubCallReport], label: &str) -> String {
     let mut text = format!("error[{}]: {}\n", failure.kind.as_str(), inert(&failure.message));
-    // Writing to a string cannot fail, here and below.
-    if let (Some(line), Some(column)) = (failure.line, failure.column) {
-        let _ = writeln!(text, "  --> {}:{line}:{column}", inert(label));
-    }
-    if let Some(frame) = &failure.frame {
-        let _ = writeln!(text, "{}", inert(frame));
-    }
+    place(&mut text, label, failure.line.zip(failure.column), failure.frame.as_deref());
     if let Some(stack) = &failure.stack {
         let frames: Vec<_> = stack.lines().map(str::trim_start).filter(|line| is_frame(line)).collect();
         // A stack of one says what the place has said.
         if frames.len() > 1 {
             for frame in frames {
+                // Writing to a string cannot fail, here and below.
                 let _ = writeln!(text, "    {}", inert(&called(frame, label)));
             }
         }
     }
     unfinished(&mut text, calls);
     text
+}
+
+/// Adds where something is: line and column in the program that is called `label`, and the line itself.
+pub(super) fn place(text: &mut String, label: &str, place: Option<(u32, u32)>, frame: Option<&str>) {
+    // Writing to a string cannot fail.
+    if let Some((line, column)) = place {
+        let _ = writeln!(text, "  --> {}:{line}:{column}", inert(label));
+    }
+    if let Some(frame) = frame {
+        let _ = writeln!(text, "{}", inert(frame));
+    }
 }
 
 fn is_frame(line: &str) -> bool {

@@ -13,6 +13,7 @@ use serde_json::error::Category;
 
 use isolane::limits::CallLimits;
 
+use super::args::ProgramArgs;
 use super::strict;
 
 /// Where a program is.
@@ -36,8 +37,8 @@ pub(super) struct Program {
 
 impl Source {
     /// Finds the program; reads it if it is in a file.
-    pub(super) fn find(code: Option<String>, program: Option<PathBuf>, limit: usize) -> anyhow::Result<Self> {
-        match (code, program) {
+    pub(super) fn find(given: ProgramArgs, limit: usize) -> anyhow::Result<Self> {
+        match (given.code, given.program) {
             (Some(code), _) => Ok(Self::Argument(code)),
             (None, Some(path)) if path.as_os_str() == "-" => Ok(Self::Stdin),
             (None, Some(path)) => {

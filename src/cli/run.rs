@@ -30,7 +30,7 @@ use super::{Ending, events, failure, report, signals};
 pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     let limits = deployment::limits(&args.limits);
     let deployment = Deployment::open(&args.deployment)?;
-    let source = Source::find(args.code, args.program, limits.program_bytes)?;
+    let source = Source::find(args.source, limits.program_bytes)?;
     let clock = SystemClock::shared();
     let id = events::session_id(&*clock);
     let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
