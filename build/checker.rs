@@ -1,4 +1,5 @@
-//! Loads the TypeScript compiler into a fresh context and writes the heap to `$OUT_DIR/checker.bin` (CM-27).
+//! Loads the TypeScript compiler into a context of the runtime's snapshot and writes that heap to `$OUT_DIR/checker.bin`
+//! (CM-27).
 //!
 //! Owns which parts of the carried package are used: the compiler, and the libraries of what a program has. The
 //! package is checked against its checksum before anything of it is read. It must run nothing but the compiler and
