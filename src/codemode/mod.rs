@@ -12,8 +12,10 @@ mod run;
 mod run_code;
 mod runtime;
 mod state;
+pub(crate) mod written;
 
 pub use run::{ProgramRun, ProgramRunner};
 pub use run_code::{OpenSessions, RunCodeSettings, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};
 pub use state::{SessionState, StateDraft, StateError};
+pub use written::{Review, WrittenProgram};

@@ -108,7 +108,7 @@ impl FreshIsolate {
         let mut isolate = v8::Isolate::new(params);
         isolate.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         isolate.set_prepare_stack_trace_callback(stack::prepare);
-        isolate.set_promise_reject_callback(super::in_process::rejections::note);
+        isolate.set_promise_reject_callback(super::execution::rejections::note);
         isolate.set_capture_stack_trace_for_uncaught_exceptions(false, 0);
         isolate.set_oom_error_handler(out_of_memory);
         let _ = guard.isolate.set(isolate.thread_safe_handle());

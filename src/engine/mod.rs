@@ -6,16 +6,19 @@
 
 mod allocator;
 mod checker;
+mod execution;
 mod in_process;
 mod isolate;
 mod lost;
 mod manifest;
 mod natives;
 mod platform;
+mod shared_lane;
 mod snapshot;
 mod stack;
 mod state;
 mod supervision;
+mod surroundings;
 
 pub use checker::{TypeScriptChecker, TypeScriptOptions};
 pub use in_process::{InProcessOptions, InProcessRuntime};

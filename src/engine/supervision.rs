@@ -110,6 +110,14 @@ impl Meter {
         self.wall_limit.saturating_sub(self.clock.monotonic())
     }
 
+    /// Why the run must not go on, though no limit has tripped yet; to be asked while no JavaScript runs.
+    pub(super) fn over(&self) -> Option<Trip> {
+        if self.cancel.is_cancelled() {
+            return Some(Trip::Abort);
+        }
+        self.wall_left().is_zero().then_some(Trip::Wall)
+    }
+
     /// Records the first limit that tripped; later ones change nothing.
     pub(super) fn trip(&self, trip: Trip) {
         let _ = self.tripped.compare_exchange(Trip::NONE, trip as u8, Ordering::AcqRel, Ordering::Acquire);

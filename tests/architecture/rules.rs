@@ -38,7 +38,7 @@ const HOMES: &[(&str, &[&str])] = &[
 /// The only files with `unsafe` in them: where V8 calls us, and where it takes what we allocate.
 pub(crate) const UNSAFE: &[&str] = &[
     "src/engine/allocator.rs",
-    "src/engine/in_process/rejections.rs",
+    "src/engine/execution/rejections.rs",
     "src/engine/checker/compiler.rs",
     "src/engine/isolate.rs",
     "src/engine/platform.rs",
