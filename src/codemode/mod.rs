@@ -12,6 +12,7 @@ mod run;
 mod run_code;
 mod runtime;
 mod state;
+pub mod wire;
 pub(crate) mod written;
 
 pub use run::{ProgramRun, ProgramRunner};

@@ -27,7 +27,7 @@ use crate::outcome::{RunFailure, RunFailureKind};
 
 use event_loop::Returned;
 
-pub(super) use outside::{BATCH, BATCH_BYTES, Event, Kept, Outside, Refused, Settled, Waiting};
+pub(super) use outside::{BATCH, BATCH_BYTES, Event, Kept, Outside, Refused, Waiting};
 
 /// One run, as an isolate's thread gets it.
 pub(super) struct Execution {

@@ -5,15 +5,11 @@
 
 use std::time::Duration;
 
-use serde_json::json;
-
 use crate::clock::{Clock, SystemClock};
-use crate::codemode::lane::Settlement;
+use crate::codemode::wire::Outcome;
 use crate::codemode::{LogLevel, StateError};
 use crate::engine::state::{Timers, Trip};
 use crate::engine::supervision::Meter;
-use crate::json::has_big_integer;
-use crate::outcome::ErrorCode;
 
 /// The host, seen from an isolate's thread.
 pub(in crate::engine) trait Outside {
@@ -84,7 +80,7 @@ impl Waiting<'_> {
 /// What moves a program on.
 pub(in crate::engine) enum Event {
     /// Outcomes of calls, in the lane's order.
-    Settled(Vec<Settled>),
+    Settled(Vec<Outcome<'static>>),
     /// A timer is due.
     Timer(u64),
     /// A limit, or the host, ends the run.
@@ -96,43 +92,3 @@ pub(in crate::engine) const BATCH: usize = 256;
 
 /// And most bytes, but for the last of them.
 pub(in crate::engine) const BATCH_BYTES: usize = 1024 * 1024;
-
-/// The outcome of one call, as the runtime JavaScript takes it.
-#[derive(Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Settled {
-    /// The number of the call.
-    pub(in crate::engine) n: u64,
-    /// Whether there is a value.
-    pub(in crate::engine) ok: bool,
-    /// The value has integers that a plain number does not hold.
-    pub(in crate::engine) big: bool,
-    /// The value, or the report of the failure, as JSON.
-    pub(in crate::engine) text: String,
-}
-
-impl Settled {
-    /// From the lane to text of at most `most` bytes.
-    pub(in crate::engine) fn new(Settlement { n, tool, result }: Settlement, most: usize) -> Self {
-        let (ok, text, big) = match result {
-            Ok(value) => (true, value.to_string(), has_big_integer(&value)),
-            Err(failure) => {
-                let report = json!({
-                    "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
-                });
-                let big = failure.details.as_ref().is_some_and(has_big_integer);
-                (false, report.to_string(), big)
-            }
-        };
-        // The lane has refused such values; the details of a failure may be as large, and V8 does not forgive the host
-        // a string that does not fit.
-        if text.len() > most {
-            let message = format!(
-                "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
-                text.len()
-            );
-            let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
-            return Self { n, ok: false, big: false, text: report.to_string() };
-        }
-        Self { n, ok, big, text }
-    }
-}

@@ -5,9 +5,10 @@
 
 use serde_json::Value;
 
+use crate::codemode::wire::Outcome;
 use crate::engine::execution::failure::{self, Description};
+use crate::engine::execution::host_bug;
 use crate::engine::execution::rejections::Thrown;
-use crate::engine::execution::{Settled, host_bug};
 use crate::engine::isolate::FreshIsolate;
 use crate::engine::stack::PROGRAM_NAME;
 use crate::engine::state::RunState;
@@ -124,7 +125,7 @@ impl FreshIsolate {
     }
 
     /// Settles calls of the program, in order.
-    pub(super) fn settle(&mut self, settlements: &[Settled]) -> Turn {
+    pub(super) fn settle(&mut self, settlements: &[Outcome<'_>]) -> Turn {
         self.metered(|this| {
             let settle = this.entry.settle.clone();
             enter!(this, scope);
@@ -268,7 +269,7 @@ fn checkpoint(scope: &mut v8::PinnedRef<'_, v8::TryCatch<'_, '_, v8::HandleScope
 fn settle_one(
     scope: &mut v8::PinScope<'_, '_>,
     settle: &v8::Global<v8::Function>,
-    Settled { n, ok, big, text }: &Settled,
+    Outcome { n, ok, big, text }: &Outcome<'_>,
 ) -> bool {
     let Some(text) = v8::String::new(scope, text) else { return false };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]

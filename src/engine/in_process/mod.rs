@@ -24,7 +24,7 @@ use crate::engine::execution::{Ended, engine_exit, shorten};
 use crate::engine::isolate::IsolateLimits;
 use crate::engine::shared_lane::{self, SharedLane};
 use crate::engine::state::{Logs, Trip};
-use crate::engine::supervision::Meter;
+use crate::engine::supervision::{Meter, Resort};
 use crate::engine::surroundings::host_runtime;
 use crate::limits::RunLimits;
 use crate::outcome::RunFailure;
@@ -126,7 +126,7 @@ impl InProcessRuntime {
             () = waiting.sleep(limits.wall.saturating_sub(spent)) => return Err(Trip::Wall.failure(&limits)),
         };
         let spent = spent.saturating_add(waiting.monotonic());
-        let meter = Meter::new(&limits, spent, cancel.clone(), ready.isolate());
+        let meter = Meter::new(&limits, spent, cancel.clone(), ready.isolate(), Resort::Forsake);
         let (reply, ended) = oneshot::channel();
         let job = Job {
             program,
@@ -154,8 +154,12 @@ impl InProcessRuntime {
     }
 }
 
+/// Built-ins do not look up while they allocate, and V8, out of memory, would end the host when the next single allocation
+/// does not fit; no array and no string takes more than this.
+const UNWINDING_BYTES: usize = 1024 * 1024 * 1024;
+
 fn isolate_limits(limits: &RunLimits) -> IsolateLimits {
-    IsolateLimits { heap_bytes: limits.heap_bytes, array_buffer_bytes: limits.array_buffer_bytes }
+    IsolateLimits::of(limits, UNWINDING_BYTES)
 }
 
 impl CodeRuntime for InProcessRuntime {

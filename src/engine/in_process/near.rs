@@ -14,8 +14,9 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::{Clock, Sleep, SystemClock};
 use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::{LaneHandle, SubmitError};
+use crate::codemode::wire::Outcome;
 use crate::codemode::{LogLevel, StateDraft, StateError};
-use crate::engine::execution::{BATCH, BATCH_BYTES, Event, Kept, Outside, Refused, Settled, Waiting};
+use crate::engine::execution::{BATCH, BATCH_BYTES, Event, Kept, Outside, Refused, Waiting};
 use crate::engine::in_process::park::Park;
 use crate::engine::shared_lane::SharedLane;
 use crate::engine::state::{Logs, Trip};
@@ -42,14 +43,14 @@ impl Near {
     }
 
     /// Outcomes that are there, the first of which is `first`.
-    fn batch(&self, first: Settled) -> Event {
+    fn batch(&self, first: Outcome<'static>) -> Event {
         let mut bytes = first.text.len();
         let mut settled = vec![first];
         while settled.len() < BATCH
             && bytes < BATCH_BYTES
             && let Some(next) = self.handle.take_settled()
         {
-            let next = Settled::new(next, self.most);
+            let next = Outcome::of(next, self.most);
             bytes += next.text.len();
             settled.push(next);
         }
@@ -114,7 +115,7 @@ impl Outside for Near {
                 return Poll::Ready(Some(due));
             }
             if let Poll::Ready(first) = self.handle.poll_settled(context) {
-                return Poll::Ready(Some(self.batch(Settled::new(first, self.most))));
+                return Poll::Ready(Some(self.batch(Outcome::of(first, self.most))));
             }
             let until_due = waiting.until_due();
             if let Some(due) = waiting.due(true) {
