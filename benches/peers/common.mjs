@@ -64,7 +64,8 @@ export async function measure(peer) {
   else {
     try {
       const each = await memory(peer);
-      print({ case: "idle sandbox", unit: "KiB", p50: each, p99: null, n: IDLE, note: peer.notes?.["idle sandbox"] ?? "" });
+      const note = peer.notes?.["idle sandbox"] ?? "";
+      print({ case: "idle sandbox", unit: "KiB", p50: each, p99: null, n: IDLE, note });
     } catch (error) {
       missing("idle sandbox", "KiB", String(error));
     }
@@ -85,7 +86,8 @@ export async function measure(peer) {
       for (const other of peer.also?.filter((other) => other.case === one.name) ?? []) {
         notes.push(`${other.text}: ${at(await timed(other.open, one, taken), 0.5).toFixed(1)} us`);
       }
-      print({ case: one.name, unit: "us", p50: at(times, 0.5), p99: at(times, 0.99), n: times.length, note: notes.join("; ") });
+      const [p50, p99] = [at(times, 0.5), at(times, 0.99)];
+      print({ case: one.name, unit: "us", p50, p99, n: times.length, note: notes.join("; ") });
     } catch (error) {
       missing(one.name, "us", String(error));
     }

@@ -10,7 +10,8 @@ const ivm = require("isolated-vm");
 
 const PARALLEL = `globalThis.tools = {};
 for (const name of ["noop", "echo"])
-  tools[name] = (args) => $0.apply(undefined, [name, args], { arguments: { copy: true }, result: { promise: true, copy: true } });`;
+  tools[name] = (args) =>
+    $0.apply(undefined, [name, args], { arguments: { copy: true }, result: { promise: true, copy: true } });`;
 const BLOCKING = `globalThis.tools = {};
 for (const name of ["noop", "echo"])
   tools[name] = (args) => $0.applySyncPromise(undefined, [name, args], { arguments: { copy: true } });`;
@@ -26,7 +27,10 @@ const open = (bridge) => async () => {
   };
 };
 
-const blocking = { text: "with applySyncPromise, which holds the program until the tool is done", open: open(BLOCKING) };
+const blocking = {
+  text: "with applySyncPromise, which holds the program until the tool is done",
+  open: open(BLOCKING),
+};
 await measure({
   name: "isolated-vm",
   version: `${versionOf("isolated-vm", "isolated-vm")}, Node.js ${process.versions.node}`,

@@ -21,8 +21,8 @@ const ROWS = [
   ["idle sandbox", "p50"],
 ];
 
-/** All lines as a table; `absent` are remarks on peers that gave none. */
-export function markdown(lines, peers, absent) {
+/** All lines as a table; `absent` are remarks on peers that gave none, `before` the load before they were taken. */
+export function markdown(lines, peers, absent, before = "unknown") {
   const columns = [...OWN, ...peers];
   const line = (peer, name) => lines.findLast((line) => line.peer === peer && line.case === name);
   const value = (peer, [name, share]) => line(peer, name)?.[share] ?? null;
@@ -35,6 +35,7 @@ export function markdown(lines, peers, absent) {
 
   out.push(`| case | ${columns.join(" | ")} |`, `|---${"|---:".repeat(columns.length)}|`);
   const faster = [];
+  let compared = 0;
   for (const row of ROWS) {
     const [name, share] = row;
     const title = name === "idle sandbox" ? "idle sandbox, private memory" : `${name}, ${share}`;
@@ -46,6 +47,7 @@ export function markdown(lines, peers, absent) {
       if (mine === null) return `-${foot}`;
       if (peer === OWN[0] || boxed === null) return show(mine, from.unit) + foot;
       const ratio = mine / boxed;
+      if (!OWN.includes(peer)) compared++;
       if (!OWN.includes(peer) && ratio < 1) {
         faster.push(`${peer} is ${name === "idle sandbox" ? "smaller" : "faster"} at "${title}": ${times(1 / ratio)}.`);
       }
@@ -55,7 +57,7 @@ export function markdown(lines, peers, absent) {
   }
 
   out.push("", "In brackets: how many times isolane boxed. Times of calls are for one call.", "");
-  if (columns.some((peer) => !OWN.includes(peer)) && ROWS.some((row) => value(OWN[0], row) !== null)) {
+  if (compared > 0) {
     out.push(faster.length > 0 ? "Where a peer wins over isolane boxed:" : "No peer wins over isolane boxed.", "");
     for (const text of faster) out.push(`- ${text}`);
     if (faster.length > 0) out.push("");
@@ -68,7 +70,7 @@ export function markdown(lines, peers, absent) {
     const version = lines.find((line) => line.peer === peer)?.version;
     out.push(`- ${peer}: ${version ?? "-"}`);
   }
-  out.push("", `Machine: ${machine()}.`);
+  out.push("", `Machine: ${machine()}; load ${before} before the runs and ${load()} after them.`);
   return `${out.join("\n")}\n`;
 }
 
@@ -82,9 +84,11 @@ export function show(value, unit) {
 
 const times = (ratio) => `${ratio.toFixed(ratio < 1 ? 2 : ratio < 10 ? 1 : 0)}x`;
 
+/** How many threads wanted a core in the last minute. */
+export const load = () => readFileSync("/proc/loadavg", "utf8").split(" ")[0];
+
 function machine() {
   const cpu = os.cpus();
-  const [busy] = readFileSync("/proc/loadavg", "utf8").split(" ");
   const memory = Math.round(os.totalmem() / (1 << 30));
-  return `${cpu[0]?.model.trim()}, ${cpu.length} cores, ${memory} GiB, ${os.type()} ${os.release()} ${os.arch()}, load ${busy} at the end`;
+  return `${cpu[0]?.model.trim()}, ${cpu.length} cores, ${memory} GiB, ${os.type()} ${os.release()} ${os.arch()}`;
 }

@@ -1,6 +1,6 @@
 // workerd: one process that stays, and in it a fresh Dynamic Worker for each program (`LOADER.load`), as its
-// documentation recommends for code that runs once. The tools are in the parent Worker and reached by its own RPC, which
-// is the fastest way that it has; reached in this process, by fetch on loopback, they are in the notes.
+// documentation recommends for code that runs once. The tools are in the parent Worker and reached by its own RPC,
+// which is the fastest way that it has; reached in this process, by fetch on loopback, they are in the notes.
 // Its worker loader needs `--experimental`. The Workers are in `workerd_parent.js`.
 
 import { spawn } from "node:child_process";
@@ -75,6 +75,8 @@ async function body(stream) {
 const open = (path) => async () => ({ run: (text) => ask(path, text), close() {} });
 const remote = { text: "with the tool in the host's process, by fetch on loopback", open: open("/remote") };
 
+const CALLS = ["one call", "sequential call", "parallel call", "1 MiB in and out"];
+
 try {
   await measure({
     name: "workerd",
@@ -89,11 +91,11 @@ try {
     processes: () => [child.pid],
     notes: {
       "start and return": "of a process that runs already, asked by HTTP on loopback",
-      "idle sandbox": "a Dynamic Worker whose program waits in a call; one that waits for its first program does not exist",
+      "idle sandbox": "a Dynamic Worker whose program waits in a call; none waits for its first program",
     },
     also: [
       { case: "start and return", text: "the request alone, with no program", open: open("/nothing") },
-      ...["one call", "sequential call", "parallel call", "1 MiB in and out"].map((name) => ({ case: name, ...remote })),
+      ...CALLS.map((name) => ({ case: name, ...remote })),
     ],
   });
 } finally {
