@@ -1,7 +1,7 @@
 //! The engine: everything that names V8, and the only `unsafe`.
 //!
-//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog, the in-process runtime and
-//! the type checker.
+//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog, the in-process runtime, the type
+//! checker, and the sandbox that a child puts on itself.
 //! It decides nothing about tools: a call of a program goes to the lane and nowhere else. It calls `codemode`.
 
 mod allocator;
@@ -12,6 +12,7 @@ mod lost;
 mod manifest;
 mod natives;
 mod platform;
+mod sandbox;
 mod snapshot;
 mod stack;
 mod state;
@@ -20,3 +21,4 @@ mod supervision;
 pub use checker::{TypeScriptChecker, TypeScriptOptions};
 pub use in_process::{InProcessOptions, InProcessRuntime};
 pub use platform::v8_version;
+pub use sandbox::{Layer, LayerReport, LayerState, confine, confine_without_compiler};

@@ -35,13 +35,15 @@ const HOMES: &[(&str, &[&str])] = &[
     ("tracing_subscriber", &["src/main", "src/bin", "src/cli"]),
 ];
 
-/// The only files with `unsafe` in them: where V8 calls us, and where it takes what we allocate.
+/// The only files with `unsafe` in them: where V8 calls us, where it takes what we allocate, and where a child gives up what
+/// it was started with.
 pub(crate) const UNSAFE: &[&str] = &[
     "src/engine/allocator.rs",
     "src/engine/in_process/rejections.rs",
     "src/engine/checker/compiler.rs",
     "src/engine/isolate.rs",
     "src/engine/platform.rs",
+    "src/engine/sandbox/inherited.rs",
     "src/engine/stack.rs",
 ];
 
