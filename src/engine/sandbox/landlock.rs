@@ -75,11 +75,13 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let made = folder.path().join("made");
         let attempts = move || {
             [
                 File::open(file).map(drop),
                 std::fs::read_dir("/proc").map(drop),
-                File::create(std::env::temp_dir().join("isolane-landlock")).map(drop),
+                File::create(&made).map(drop),
                 std::process::Command::new("/bin/true").status().map(drop),
                 TcpStream::connect(address).map(drop),
                 TcpListener::bind("127.0.0.1:0").map(drop),
@@ -87,9 +89,9 @@ mod tests {
             .map(|attempt| attempt.map_err(|error| error.kind()))
         };
         assert_eq!(attempts(), [Ok(()); 6]);
-        let report = std::thread::spawn(move || (restrict(), attempts())).join().unwrap();
-        let (LayerReport { state, note, .. }, refused) = report;
-        match (&state, note) {
+        let (report, refused) =
+            std::thread::scope(|scope| scope.spawn(|| (restrict(), attempts())).join()).unwrap();
+        match (&report.state, report.note) {
             (LayerState::On, Some(note)) if note.ends_with("files alone") => {
                 assert_eq!(refused[..4], [Err(ErrorKind::PermissionDenied); 4]);
             }
