@@ -62,7 +62,8 @@ fn claimed(doc: &str) -> Vec<String> {
     ids(&words.collect::<Vec<_>>().join(" "))
 }
 
-/// The test functions of a file: those with an attribute whose path ends in `test`.
+/// The test functions of a file: those with an attribute whose path ends in `test`, and the probes of `tests/confined`,
+/// which has no harness: functions that give `Tried`.
 fn tests(file: &str, text: &str) -> Vec<Test> {
     let mut found = Vec::new();
     let (mut named, mut is_test) = (Vec::new(), false);
@@ -73,8 +74,12 @@ fn tests(file: &str, text: &str) -> Vec<Test> {
             let path = attribute.split(['(', ']']).next().unwrap_or_default();
             is_test |= path == "test" || path.ends_with("::test");
         } else {
-            let function = line.trim_start_matches("pub ").trim_start_matches("async ").strip_prefix("fn ");
-            if let Some(function) = function.filter(|_| is_test) {
+            let function = line
+                .trim_start_matches("pub(super) ")
+                .trim_start_matches("pub ")
+                .trim_start_matches("async ")
+                .strip_prefix("fn ");
+            if let Some(function) = function.filter(|function| is_test || function.ends_with("-> Tried {")) {
                 let name = function.split(['(', '<']).next().unwrap_or_default();
                 found.push(Test {
                     file: file.to_owned(),
@@ -273,6 +278,14 @@ mod checking {
             ids: ids.iter().map(|&id| id.to_owned()).collect(),
         };
         assert_eq!(found(), [test("programs_run", &["CM-7", "T-17"]), test("nameless", &[])]);
+    }
+
+    #[test]
+    fn probes_are_found_without_an_attribute() {
+        let source =
+            "/// E-4: text\npub(super) fn forking(_: &mut Setup) -> Tried {\n}\n/// E-5\nfn helper() {}\n";
+        let probe = Test { file: "a.rs".to_owned(), name: "forking".to_owned(), ids: vec!["E-4".to_owned()] };
+        assert_eq!(tests("a.rs", source), [probe]);
     }
 
     #[test]

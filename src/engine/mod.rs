@@ -1,7 +1,7 @@
 //! The engine: everything that names V8, and the only `unsafe`.
 //!
-//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog, the in-process runtime and
-//! the type checker.
+//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog, the in-process runtime, the type
+//! checker, and the sandbox that a child puts on itself.
 //! It decides nothing about tools: a call of a program goes to the lane and nowhere else. It calls `codemode`.
 
 mod allocator;
@@ -31,3 +31,4 @@ pub use in_process::{InProcessOptions, InProcessRuntime};
 pub use platform::v8_version;
 #[cfg(target_os = "linux")]
 pub use process::{ChildProgram, ProcessError, ProcessOptions, ProcessRuntime};
+pub use sandbox::{Layer, LayerReport, LayerState, confine, confine_without_compiler};

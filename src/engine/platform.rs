@@ -75,6 +75,8 @@ fn initialize() {
     if JITLESS.load(Ordering::Acquire) {
         v8::V8::set_flags_from_string("--jitless");
     }
+    // By itself, V8 reads /dev/urandom for each isolate, and takes the time of day where it cannot.
+    v8::V8::set_entropy_source(|seed: &mut [u8]| getrandom::fill(seed).is_ok());
     v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
     v8::V8::initialize();
     v8::icu::set_default_locale(LOCALE);

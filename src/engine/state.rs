@@ -65,8 +65,11 @@ impl Trip {
                     spell_duration(limits.busy)
                 ),
             ),
-            Self::Wall => return RunFailure::out_of_time(limits.wall),
-            Self::Abort => return RunFailure::cancelled(),
+            Self::Wall => (
+                RunFailureKind::WallTimeout,
+                format!("the run took longer than {}; do less in one program", spell_duration(limits.wall)),
+            ),
+            Self::Abort => (RunFailureKind::Abort, "the run was cancelled".to_owned()),
             Self::Heap => (
                 RunFailureKind::Heap,
                 format!(

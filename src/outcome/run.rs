@@ -3,14 +3,11 @@
 //! Owns what CM-23 and CM-31 promise: a typed failure with its place, the logs that were printed before it, and
 //! every sub-call with its state. It never holds a limit's enforcement. It calls `ids`, `content`, siblings.
 
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ToolName};
-use crate::limits::spell_duration;
 use crate::outcome::{DeferredContext, ErrorCode};
 
 /// Why a run failed (CM-23). Limits are judged by the host; a program cannot fake one.
@@ -90,17 +87,6 @@ impl RunFailure {
     /// A failure without a place.
     pub fn new(kind: RunFailureKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), line: None, column: None, frame: None, stack: None }
-    }
-
-    /// The host's own end of a run.
-    pub(crate) fn cancelled() -> Self {
-        Self::new(RunFailureKind::Abort, "the run was cancelled")
-    }
-
-    /// The end by the wall limit, wherever the run was.
-    pub(crate) fn out_of_time(limit: Duration) -> Self {
-        let message = format!("the run took longer than {}; do less in one program", spell_duration(limit));
-        Self::new(RunFailureKind::WallTimeout, message)
     }
 }
 

@@ -18,7 +18,7 @@ use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use crate::support::{Host, brief, said, tools};
+use crate::support::{Host, Isolation, brief, isolation, said, tools};
 
 const PROGRAM: &str = "const all = await Promise.all([1, 2, 3].map((ms) => tools.slow({ ms }))); \
                        await new Promise((done) => setTimeout(done, 1)); return all";
@@ -172,7 +172,8 @@ async fn preparing_a_program_counts_as_time_of_its_run() {
         [(2, "value 1"), (1, "wall-timeout: the run took longer than 60 s; do less in one program")]
     {
         limits.wall = Duration::from_secs(60 * minutes);
-        let host = Host::with_clock(limits.clone(), tools(), Arc::new(Leaping::default()));
+        let host =
+            Host::assemble(limits.clone(), tools(), Arc::new(Leaping::default()), Isolation::InProcess);
         assert_eq!(said(&host.run("return 1").await), expected);
     }
 }
@@ -198,7 +199,7 @@ impl Clock for Hasty {
 /// E-6, M11: a run does not wait for the end of its preparation when its time is over.
 #[tokio::test]
 async fn a_program_that_takes_long_to_prepare_ends_by_the_wall_limit() {
-    let host = Host::with_clock(RunLimits::default(), tools(), Arc::new(Hasty));
+    let host = Host::assemble(RunLimits::default(), tools(), Arc::new(Hasty), Isolation::InProcess);
     assert_eq!(said(&host.run("return 1").await), "value 1");
     let large = "function f(a: number) { return a }\n".repeat(20_000);
     assert_eq!(
@@ -255,7 +256,9 @@ async fn a_panic_of_the_host_ends_the_run_alone() {
         failure.to_string(),
         "engine-exit: a part of the host panicked while the program ran; this is a bug of the host"
     );
-    assert_eq!(failure.line, Some(2));
+    // A child is not asked where it is before it is killed.
+    let line = matches!(isolation(), Isolation::InProcess).then_some(2);
+    assert_eq!(failure.line, line);
     assert_eq!(outcome.logs, ["fine", "boom"]);
     assert_eq!(outcome.sub_calls.len(), 1);
     assert_eq!(isolane::ledger::unsettled(&host.events()).len(), 0);
@@ -386,6 +389,6 @@ fn an_isolate_that_is_out_of_memory_costs_its_thread_alone() {
             let program = format!("await tools.slow({{ ms: 100 }}); return {n}");
             assert_eq!(said(&host.run(&program).await), format!("value {n}"));
         }
-        assert_eq!(host.lost_threads(), 1);
+        assert!(matches!(host.lost_threads(), None | Some(1)));
     });
 }

@@ -10,8 +10,10 @@ use std::time::Duration;
 use isolane::clock::{Clock, SystemClock};
 use isolane::codemode::check::CheckMode;
 use isolane::codemode::lane::CommitOrder;
-use isolane::codemode::{LogLevel, LogSink, ProgramRun, ProgramRunner, SessionState};
-use isolane::engine::{InProcessOptions, InProcessRuntime, TypeScriptChecker};
+use isolane::codemode::{CodeRuntime, LogLevel, LogSink, ProgramRun, ProgramRunner, SessionState};
+use isolane::engine::{
+    ChildProgram, InProcessOptions, InProcessRuntime, ProcessOptions, ProcessRuntime, TypeScriptChecker,
+};
 use isolane::ids::ScopeId;
 use isolane::ledger::{FORMAT_SCHEMA, Ledger, LedgerEvent, MemoryStore};
 use isolane::limits::{CallLimits, RunLimits};
@@ -23,10 +25,53 @@ use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+/// Where programs run (E-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Isolation {
+    Process,
+    InProcess,
+}
+
+/// Where the programs of these tests run: both have the same tests, and `ISOLANE_TEST_ISOLATION=in-process` asks for
+/// those of the other.
+pub(crate) fn isolation() -> Isolation {
+    match std::env::var("ISOLANE_TEST_ISOLATION").as_deref() {
+        Err(_) | Ok("process") => Isolation::Process,
+        Ok("in-process") => Isolation::InProcess,
+        Ok(other) => panic!("ISOLANE_TEST_ISOLATION is `{other}`, and can be `process` or `in-process`"),
+    }
+}
+
+/// A runtime for these limits; once more by its name if it is the one with threads of the host.
+pub(crate) fn runtime(
+    isolation: Isolation,
+    limits: &RunLimits,
+) -> (Arc<dyn CodeRuntime>, Option<InProcessRuntime>) {
+    match isolation {
+        Isolation::Process => (Arc::new(children(limits)), None),
+        Isolation::InProcess => {
+            let threads = InProcessRuntime::new(&InProcessOptions { ready: 1, limits: limits.clone() });
+            (Arc::new(threads.clone()), Some(threads))
+        }
+    }
+}
+
+/// Children of the program that is built beside the tests.
+pub(crate) fn children(limits: &RunLimits) -> ProcessRuntime {
+    ProcessRuntime::new(child_options(limits)).unwrap()
+}
+
+pub(crate) fn child_options(limits: &RunLimits) -> ProcessOptions {
+    let mut options = ProcessOptions::default();
+    options.program = ChildProgram::At(env!("CARGO_BIN_EXE_isolane").into());
+    options.limits = limits.clone();
+    options
+}
+
 /// One test's host.
 pub(crate) struct Host {
     runner: ProgramRunner,
-    runtime: InProcessRuntime,
+    threads: Option<InProcessRuntime>,
     pub(crate) ledger: Ledger,
     pub(crate) state: SessionState,
     store: MemoryStore,
@@ -48,24 +93,33 @@ impl Host {
     }
 
     pub(crate) fn with_tools(limits: RunLimits, tools: Vec<Tool>) -> Self {
-        Self::with_clock(limits, tools, SystemClock::shared())
+        Self::assemble(limits, tools, SystemClock::shared(), isolation())
+    }
+
+    /// A host whose programs run there.
+    pub(crate) fn isolated(limits: RunLimits, isolation: Isolation) -> Self {
+        Self::assemble(limits, tools(), SystemClock::shared(), isolation)
     }
 
     /// The clock is the host's; an engine reads its own.
-    pub(crate) fn with_clock(limits: RunLimits, tools: Vec<Tool>, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn assemble(
+        limits: RunLimits,
+        tools: Vec<Tool>,
+        clock: Arc<dyn Clock>,
+        isolation: Isolation,
+    ) -> Self {
         let registry = Registry::new();
         for tool in tools {
             registry.register(&Target::Global, tool).unwrap().keep();
         }
         let (ledger, store) = Ledger::in_memory("s".into(), Arc::clone(&clock));
         let pipeline = Pipeline::new(registry, CallLimits::default(), None);
-        let options = InProcessOptions { ready: 1, limits: limits.clone() };
-        let runtime = InProcessRuntime::new(&options);
-        let runner = ProgramRunner::new(pipeline, Arc::new(runtime.clone()), clock);
+        let (runtime, threads) = runtime(isolation, &limits);
+        let runner = ProgramRunner::new(pipeline, runtime, clock);
         let cancel = CancellationToken::new();
         Self {
             runner,
-            runtime,
+            threads,
             ledger,
             state: SessionState::default(),
             store,
@@ -84,12 +138,13 @@ impl Host {
         host
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
-        self.runner.pipeline().registry()
+    /// Threads that V8 did not give back; none are lost where there are none.
+    pub(crate) fn lost_threads(&self) -> Option<u64> {
+        self.threads.as_ref().map(InProcessRuntime::lost_threads)
     }
 
-    pub(crate) fn lost_threads(&self) -> u64 {
-        self.runtime.lost_threads()
+    pub(crate) fn registry(&self) -> &Registry {
+        self.runner.pipeline().registry()
     }
 
     /// Runs a program to its end.

@@ -22,6 +22,7 @@ use crate::engine::child::link::{Link, broken};
 use crate::engine::child::{Hello, Ready};
 use crate::engine::execution::{Ended, Execution, Outside, execute, shorten};
 use crate::engine::isolate::{FreshIsolate, IsolateLimits};
+use crate::engine::state::Trip;
 use crate::engine::supervision::{self, Meter, Resort};
 use crate::engine::{exit, lost, platform, sandbox};
 use crate::limits::RunLimits;
@@ -45,7 +46,12 @@ pub(super) fn serve() -> Result<(), String> {
     let heard = cancel.clone();
     let life = move || match FreshIsolate::new(hello.isolate) {
         Ok(isolate) => {
-            layers.extend(sandbox::after_start());
+            layers.extend(if hello.jitless {
+                sandbox::after_start_without_compiler()
+            } else {
+                sandbox::after_start()
+            });
+            layers.sort_by_key(|report| report.layer);
             Child { link: Rc::new(RefCell::new(link)), layers, cancel, bindings: None }.live(isolate);
         }
         Err(error) => link.fail(&error.to_string()),
@@ -143,7 +149,7 @@ impl Child {
         };
         if reviewed && !self.review(&program) {
             // Whatever is said here, the host knows better why it let the program go.
-            return (failed(RunFailure::cancelled()), true);
+            return (failed(Trip::Abort.failure(&limits)), true);
         }
         let spent = spent.saturating_add(clock.monotonic());
         let handle = isolate.isolate.thread_safe_handle();

@@ -105,10 +105,12 @@ pub(super) fn host_bug(what: &str) -> RunFailure {
 /// told whatever was printed before, and however little may be.
 const MAX_MESSAGE: usize = 16 * 1024;
 
-/// Keeps the beginning of a message that is too long, and says so.
+const CUT: &str = "... (the rest of the message was cut)";
+
+/// Keeps the beginning of a message that is too long, and says so; what it leaves, it leaves alone the next time.
 pub(super) fn shorten(message: &mut String) {
     if message.len() > MAX_MESSAGE {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
-        message.push_str("... (the rest of the message was cut)");
+        message.truncate(message.floor_char_boundary(MAX_MESSAGE - CUT.len()));
+        message.push_str(CUT);
     }
 }

@@ -48,11 +48,14 @@ enum Order {
 pub(super) struct Idle {
     order: Arc<Mutex<Order>>,
     bell: Arc<Bell>,
+    /// It has been given a run, which is not to be stopped by dropping this.
+    given: bool,
 }
 
 impl Idle {
     /// Gives it a run; one that has died meanwhile gives it back.
-    pub(super) fn offer(self, job: Job) {
+    pub(super) fn offer(mut self, job: Job) {
+        self.given = true;
         let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         if !matches!(*order, Order::Nothing) {
             return job.give_back();
@@ -65,7 +68,7 @@ impl Idle {
 impl Drop for Idle {
     fn drop(&mut self) {
         let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
-        if matches!(*order, Order::Nothing) {
+        if !self.given && matches!(*order, Order::Nothing) {
             *order = Order::Stop;
             self.bell.ring();
         }
@@ -128,7 +131,7 @@ impl Conductor {
         let mut first = Some(layers);
         loop {
             let Some(pool) = self.pool.upgrade() else { return Ok(()) };
-            let idle = Idle { order: Arc::clone(&self.order), bell: Arc::clone(&self.bell) };
+            let idle = Idle { order: Arc::clone(&self.order), bell: Arc::clone(&self.bell), given: false };
             pool.ready(idle, self.session.as_ref(), first.take());
             drop(pool);
             let Some(job) = self.next_job(&mut process) else { return Ok(()) };

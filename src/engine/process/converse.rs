@@ -3,6 +3,7 @@
 //! Owns the loop of the conducting thread: frames in, the lane, outcomes out, and the limits that hold whatever the child
 //! does (E-6, E-7). It works the lane itself, so that a call costs no change of threads. It calls the conversation.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -10,6 +11,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
@@ -122,11 +124,12 @@ pub(super) fn carry_on(
         review,
         reviewing: None,
         recording: None,
+        record_asked: false,
         notes: Vec::new(),
         verdict: None,
         stopping: None,
     };
-    let (ended, again) = run.converse(&mut Context::from_waker(&waker), &cancel);
+    let (ended, again) = run.guarded(&mut Context::from_waker(&waker), &cancel);
     let again = again && !last;
     if !again {
         // Before the host is told: nothing of the run is left when it has its outcome.
@@ -157,6 +160,8 @@ struct Run<'r> {
     review: Option<Review>,
     reviewing: Option<BoxFuture<'static, Result<Vec<String>, RunFailure>>>,
     recording: Option<BoxFuture<'static, ()>>,
+    /// The child waits for that.
+    record_asked: bool,
     /// What the review said.
     notes: Vec<String>,
     verdict: Option<Verdict>,
@@ -165,12 +170,14 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
+    /// The same as [`Run::converse`]. What a host's own code does wrong on this thread ends the run alone.
+    fn guarded(&mut self, context: &mut Context<'_>, cancel: &CancellationToken) -> (Ended, bool) {
+        let conversed = catch_unwind(AssertUnwindSafe(|| self.converse(context, cancel)));
+        conversed.unwrap_or_else(|_| (self.give_up(Trip::Panic.failure(&self.limits)), false))
+    }
+
     /// How the run ended, and whether the child goes on.
-    fn converse(
-        &mut self,
-        context: &mut Context<'_>,
-        cancel: &tokio_util::sync::CancellationToken,
-    ) -> (Ended, bool) {
+    fn converse(&mut self, context: &mut Context<'_>, cancel: &CancellationToken) -> (Ended, bool) {
         let mut cancelled = pin!(cancel.cancelled());
         loop {
             self.bell.heard();
@@ -183,11 +190,11 @@ impl Run<'_> {
             if self.process.ended {
                 return (self.died(), false);
             }
-            if !self.lane.work(context) {
+            self.see_to_review(context);
+            // What was committed before a call was made is recorded before the call is (CM-11).
+            if self.is_recorded(context) && !self.lane.work(context) {
                 self.stop(Verdict::Trip(Trip::Panic));
             }
-            self.see_to_review(context);
-            self.see_to_recording(context);
             if self.stopping.is_none() && cancelled.as_mut().poll(context).is_ready() {
                 self.stop(Verdict::Trip(Trip::Abort));
             }
@@ -222,10 +229,7 @@ impl Run<'_> {
                 Some(Said::Nothing | Said::Refused(SubmitError::Closed)) => {}
                 Some(Said::Refused(SubmitError::TooMany { .. })) => self.stop(Verdict::Trip(Trip::Calls)),
                 Some(Said::Refused(SubmitError::TooLarge { .. })) => self.stop(Verdict::Trip(Trip::Queue)),
-                Some(Said::Record) => {
-                    let state = self.state.clone();
-                    self.recording = Some(Box::pin(async move { state.record().await }));
-                }
+                Some(Said::Record) => self.record_asked = true,
                 Some(Said::Review(program)) => {
                     self.reviewing = self.review.take().map(|review| review(Arc::new(*program)));
                 }
@@ -252,13 +256,20 @@ impl Run<'_> {
         }
     }
 
-    fn see_to_recording(&mut self, context: &mut Context<'_>) {
-        let recorded =
-            self.recording.as_mut().is_some_and(|recording| recording.as_mut().poll(context).is_ready());
-        if recorded {
-            self.recording = None;
+    /// Puts what was committed into the ledger; whether it is there.
+    fn is_recorded(&mut self, context: &mut Context<'_>) -> bool {
+        if self.recording.is_none() && self.state.has_unrecorded() {
+            let state = self.state.clone();
+            self.recording = Some(Box::pin(async move { state.record().await }));
+        }
+        if self.recording.as_mut().is_some_and(|recording| recording.as_mut().poll(context).is_pending()) {
+            return false;
+        }
+        self.recording = None;
+        if std::mem::take(&mut self.record_asked) {
             ToChild::Recorded.encode(&mut self.process.out);
         }
+        true
     }
 
     /// Tells the child to stop; the first reason stays.
@@ -274,7 +285,7 @@ impl Run<'_> {
     /// The failure of a child that takes more than it may, or that was told to stop and does not.
     fn overdrawn(&mut self, now: Duration) -> Option<RunFailure> {
         if self.stopping.is_some_and(|since| now.saturating_sub(since) >= GRACE) {
-            return Some(self.judged().unwrap_or_else(RunFailure::cancelled));
+            return Some(self.judged().unwrap_or_else(|| Trip::Abort.failure(&self.limits)));
         }
         if now.saturating_sub(self.looked) < LOOK {
             return None;

@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 
 use isolane::limits::RunLimits;
 
-use crate::support::{Host, said};
+use crate::support::{Host, Isolation, said};
 
 /// A class, a program, and its outcome. `{busy}` and the like stand for the messages in [`messages`].
 type Row = (&'static str, &'static str, &'static str);
@@ -68,7 +68,13 @@ const HONEST: &str = "
 const HONEST_OUTCOME: &str = r#"value {"sum":42,"clean":true,"globals":"undefined","json":"[1,{\"a\":[]}]"}"#;
 
 async fn check(limits: RunLimits, rows: &[Row]) {
-    let host = Host::with_limits(limits);
+    for isolation in [Isolation::Process, Isolation::InProcess] {
+        check_in(isolation, limits.clone(), rows).await;
+    }
+}
+
+async fn check_in(isolation: Isolation, limits: RunLimits, rows: &[Row]) {
+    let host = Host::isolated(limits, isolation);
     // The honest program is not measured: the machine may be busy.
     let mut honest_limits = host.limits.clone();
     honest_limits.busy = RunLimits::default().busy;
@@ -78,11 +84,17 @@ async fn check(limits: RunLimits, rows: &[Row]) {
         let expected = messages(expected);
         let actual = said(&host.run(program).await);
         if actual != expected {
-            let _ = write!(report, "\n{class}: {program}\n  expected {expected}\n  actual   {actual}\n");
+            let _ = write!(
+                report,
+                "\n{isolation:?} {class}: {program}\n  expected {expected}\n  actual   {actual}\n"
+            );
         }
         let honest = said(&host.run_limited(HONEST, honest_limits.clone()).await);
         if honest != HONEST_OUTCOME {
-            let _ = write!(report, "\n{class}: {program}\n  the honest program after it: {honest}\n");
+            let _ = write!(
+                report,
+                "\n{isolation:?} {class}: {program}\n  the honest program after it: {honest}\n"
+            );
         }
     }
     assert!(report.is_empty(), "{report}");

@@ -240,7 +240,7 @@ async fn a_built_in_that_does_not_listen_is_given_up() {
                    Array.prototype.reverse.call({ length: 2e8, 0: 1 }); console.log('after'); return 1";
     let outcome = host.run(program).await;
     assert_eq!(said(&outcome), messages("{busy}\nlog before"));
-    assert_eq!(host.lost_threads(), 1);
+    assert!(matches!(host.lost_threads(), None | Some(1)));
     assert_eq!(outcome.sub_calls.len(), 1);
     assert_eq!(outcome.sub_calls[0].state, SubCallState::Finished);
     assert!(outcome.stats.busy_ms >= 200);

@@ -379,8 +379,9 @@ async fn floods_are_cut_at_their_limit() {
             }
             "{cut}" => {
                 // The limit of output does not hold for what went wrong; a bound of its own does.
-                let kept = "x".repeat(16 * 1024 - "Error: ".len());
-                let expected = format!("exception: Error: {kept}... (the rest of the message was cut)");
+                let cut = "... (the rest of the message was cut)";
+                let kept = "x".repeat(16 * 1024 - "Error: ".len() - cut.len());
+                let expected = format!("exception: Error: {kept}{cut}");
                 assert_eq!(failure, Err(expected));
             }
             _ if expected.contains("{left}") => {
