@@ -2,7 +2,6 @@
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
 use isolane::builtin::files::{FileToolOptions, Root, file_tools};
-use isolane::engine::{InProcessOptions, InProcessRuntime};
 use isolane::host::{Host, Prompt, SessionOptions};
 use isolane::ledger::Ledger;
 use isolane::outcome::{CallFailure, CallResult};
@@ -24,8 +23,7 @@ fn model(prompt: &Prompt, results: &[CallResult]) -> Result<Step, CallFailure> {
             let code = r#"
                 const { paths } = await tools.glob({ pattern: "examples/*" });
                 const files = await Promise.all(paths.map((path) => tools.read({ file_path: path })));
-                const lines = files.reduce((sum, file) => sum + file.total_lines, 0);
-                return `${paths.length} files with ${lines} lines`;"#;
+                return `${paths.length} files with ${files.reduce((sum, file) => sum + file.total_lines, 0)} lines`;"#;
             Ok(Step::Call("run_code", json!({"description": "Count the lines", "code": code})))
         }
         Some(Ok(success)) => {
@@ -36,11 +34,15 @@ fn model(prompt: &Prompt, results: &[CallResult]) -> Result<Step, CallFailure> {
     }
 }
 
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    isolane::child::run_if_child(); // Programs run in child processes, which are this executable again.
+    converse()
+}
+
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn converse() -> Result<(), Box<dyn std::error::Error>> {
     let host = Host::builder()
         .tools(file_tools(Root::open(".".as_ref())?, FileToolOptions::default())?)
-        .runtime(InProcessRuntime::new(&InProcessOptions::default()))
         .mode(PresentationMode::Code)
         .build()?;
     let (ledger, events) = Ledger::in_memory("conversation-1".into(), host.clock().clone());
@@ -52,7 +54,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             Step::Answer(text) => break println!("model: {text}"),
         }
     }
-    let events = events.events();
-    println!("host: {} events, the last is {:?}", events.len(), events.last().map(|event| event.body.kind()));
+    println!("host: {} events", events.events().len());
     Ok(())
 }

@@ -55,6 +55,7 @@ pub(super) enum Command {
     Sdk(SdkArgs),
     Tools(ToolsArgs),
     Call(CallArgs),
+    Doctor(DoctorArgs),
     Completions(CompletionsArgs),
 }
 
@@ -67,6 +68,7 @@ impl Command {
             Self::Sdk(args) => args.json,
             Self::Tools(args) => args.json,
             Self::Call(args) => args.json,
+            Self::Doctor(args) => args.json,
             Self::Completions(_) => false,
         }
     }
@@ -141,6 +143,12 @@ pub(super) struct RunArgs {
     /// Where the program runs.
     #[arg(long, value_enum, value_name = "WHERE", default_value_t)]
     pub(super) isolation: Isolation,
+    /// Run nothing unless every layer of the sandbox is on; `isolane doctor` shows them.
+    #[arg(long)]
+    pub(super) require_sandbox: bool,
+    /// Have V8 make no machine code of the program: slower by far, and safer.
+    #[arg(long)]
+    pub(super) jitless: bool,
     #[command(flatten)]
     pub(super) deployment: DeploymentArgs,
     #[command(flatten)]
@@ -286,6 +294,23 @@ Examples:
   isolane call list
   isolane call read '{\"file_path\": \"README.md\", \"limit\": 20}'
   isolane call grep - --json < arguments.json";
+
+/// Show what this machine lets isolane promise.
+///
+/// It runs a program in a child process, and shows each layer of that process's sandbox as on, off or unavailable, with
+/// the reason. The exit code is 1 when no program runs there, or when a layer is not on.
+#[derive(Debug, Args)]
+#[command(after_help = DOCTOR_EXAMPLES)]
+pub(super) struct DoctorArgs {
+    /// Print one JSON object, `{ok, version, v8, process, in_process}`.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  isolane doctor
+  isolane doctor --json";
 
 /// Print the completions of a shell.
 #[derive(Debug, Args)]

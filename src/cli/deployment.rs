@@ -8,7 +8,7 @@ use std::path::Path;
 use isolane::builtin::files::{FileToolOptions, Root, file_tools};
 use isolane::codemode::CodeRuntime;
 use isolane::codemode::check::CheckMode;
-use isolane::engine::{ProcessOptions, TypeScriptChecker};
+use isolane::engine::TypeScriptChecker;
 use isolane::host::{Host, HostBuilder};
 use isolane::limits::RunLimits;
 
@@ -65,16 +65,6 @@ pub(super) fn hint(args: &DeploymentArgs, is_missing: impl Fn(&str) -> bool) -> 
     const WRITING: [&str; 2] = ["edit", "write"];
     let missing = WRITING.into_iter().find(|tool| is_missing(tool))?;
     (!args.allow_write).then(|| format!("the tool `{missing}` is there with --allow-write"))
-}
-
-/// Children that are this program, for runs with these limits.
-pub(super) fn children(limits: &RunLimits) -> ProcessOptions {
-    let mut options = ProcessOptions::default();
-    // Whoever asks for a larger heap is to have it.
-    let larger = limits.heap_bytes.saturating_sub(options.limits.heap_bytes);
-    options.resident_bytes = options.resident_bytes.saturating_add(larger.saturating_mul(2));
-    options.limits = limits.clone();
-    options
 }
 
 /// The defaults, changed by what was asked for.

@@ -12,6 +12,7 @@ mod call;
 mod check;
 mod completions;
 mod deployment;
+mod doctor;
 mod events;
 mod failure;
 mod input;
@@ -76,6 +77,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Sdk(args) => sdk::sdk(&args),
         Command::Tools(args) => tools::tools(&args),
         Command::Call(args) => call::call(args),
+        Command::Doctor(args) => doctor::doctor(&args),
         Command::Completions(args) => completions::completions(&args),
     });
     match ending {

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use isolane::clock::SystemClock;
 use isolane::codemode::LogSink;
 use isolane::codemode::check::CheckMode;
-use isolane::engine::{InProcessOptions, InProcessRuntime, ProcessRuntime};
+use isolane::engine::{InProcessOptions, InProcessRuntime, ProcessOptions, ProcessRuntime};
 use isolane::host::{Host, RunOptions, Session};
 use isolane::outcome::{RunFailureKind, RunOutcome};
 
@@ -39,8 +39,19 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     // The isolate is made beside all that follows.
     let (program, host) = match args.isolation {
         Isolation::Process => {
-            let runtime = ProcessRuntime::new(deployment::children(&limits))?;
+            let mut options = ProcessOptions::for_limits(&limits);
+            // There is one program to run: no second child is made ready.
+            options.max_children = 1;
+            options.require_sandbox = args.require_sandbox;
+            options.jitless = args.jitless;
+            let runtime = ProcessRuntime::new(options)?;
             (load()?, deployment.host_with(runtime, limits, check)?)
+        }
+        Isolation::InProcess if args.require_sandbox || args.jitless => {
+            anyhow::bail!(
+                "`--require-sandbox` and `--jitless` are for programs in processes of their own, not for \
+                           `--isolation in-process`"
+            );
         }
         Isolation::InProcess => {
             let options = InProcessOptions { limits: limits.clone(), ..Default::default() };

@@ -1,7 +1,7 @@
 //! The engine: everything that names V8, and the only `unsafe`.
 //!
-//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog, the in-process runtime, the type
-//! checker, and the sandbox that a child puts on itself.
+//! Owns V8's start-up, isolates from the snapshot, the native functions, the watchdog, both runtimes and what they share,
+//! the child and the sandbox that it puts on itself, and the type checker.
 //! It decides nothing about tools: a call of a program goes to the lane and nowhere else. It calls `codemode`.
 
 mod allocator;

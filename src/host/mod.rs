@@ -8,7 +8,7 @@
 //! [`RegistryView`] is what one scope sees at one moment.
 //!
 //! [`RegistryView`]: crate::registry::RegistryView
-#![cfg_attr(feature = "engine", doc = "\n# A complete host\n\n```")]
+#![cfg_attr(feature = "engine", doc = "\n# A complete host\n\n```standalone_crate")]
 #![cfg_attr(feature = "engine", doc = include_str!("../../examples/host.rs"))]
 #![cfg_attr(feature = "engine", doc = "```")]
 
@@ -28,6 +28,8 @@ use crate::codemode::lane::CommitOrder;
 use crate::codemode::{
     CodeRuntime, OpenSessions, ProgramRunner, RunCodeSettings, SessionState, run_code_tool,
 };
+#[cfg(all(feature = "engine", target_os = "linux"))]
+use crate::engine::{ProcessError, ProcessOptions, ProcessRuntime};
 use crate::ids::SessionId;
 use crate::ledger::{Ledger, SessionLedgers};
 use crate::limits::{CallLimits, RunLimits};
@@ -51,12 +53,13 @@ const DEFAULT_DRAIN: Duration = Duration::from_secs(10);
 /// # #[cfg(feature = "engine")]
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// use isolane::builtin::files::{FileToolOptions, Root, file_tools};
-/// use isolane::engine::{InProcessOptions, InProcessRuntime};
 /// use isolane::host::{Host, SessionOptions};
+/// use isolane::registry::PresentationMode;
 ///
+/// // `main` began with `isolane::child::run_if_child()`.
 /// let host = Host::builder()
 ///     .tools(file_tools(Root::open(".".as_ref())?, FileToolOptions::default())?)
-///     .runtime(InProcessRuntime::new(&InProcessOptions::default()))
+///     .mode(PresentationMode::Both)
 ///     .build()?;
 /// let session = host.session(SessionOptions::new("conversation-1"))?;
 /// let outcome = session.run("return (await tools.list({})).entries.length").await;
@@ -124,12 +127,17 @@ pub enum HostError {
     /// `run_code` itself could not be defined.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A mode with `run_code` needs a runtime.
+    /// A mode with `run_code` needs a runtime, and there is none here by itself: programs run in child processes on Linux,
+    /// with the feature `engine`.
     #[error("the presentation mode `{mode:?}` needs a runtime for programs; call `.runtime(..)`")]
     RuntimeMissing {
         /// The mode.
         mode: PresentationMode,
     },
+    /// Programs cannot run in child processes, and no other runtime was given.
+    #[cfg(all(feature = "engine", target_os = "linux"))]
+    #[error(transparent)]
+    Process(#[from] ProcessError),
 }
 
 /// Assembles a [`Host`].
@@ -157,7 +165,9 @@ impl HostBuilder {
         self
     }
 
-    /// Sets the engine for programs. Absent: tools can be called, programs cannot be run.
+    /// Sets the engine for programs. Absent: in a mode with `run_code`, programs run in child processes of this program,
+    /// whose `main` begins with `isolane::child::run_if_child()`; otherwise tools can be called, and programs cannot be
+    /// run.
     pub fn runtime(mut self, runtime: impl CodeRuntime + 'static) -> Self {
         self.runtime = Some(Arc::new(runtime));
         self
@@ -245,9 +255,10 @@ impl HostBuilder {
 
     /// Registers the tools and wires the parts.
     pub fn build(self) -> Result<Host, HostError> {
-        if self.mode != PresentationMode::Native && self.runtime.is_none() {
-            return Err(HostError::RuntimeMissing { mode: self.mode });
-        }
+        let runtime = match self.runtime {
+            None if self.mode != PresentationMode::Native => Some(own_runtime(self.mode, &self.limits)?),
+            given => given,
+        };
         let registry = Registry::new();
         for tool in self.tools {
             registry.register(&Target::Global, tool)?.keep();
@@ -271,7 +282,7 @@ impl HostBuilder {
             pipeline.set_drain(Arc::clone(&clock), limit);
         }
         let sdks = Arc::new(SdkCache::new());
-        let runner = self.runtime.map(|runtime| {
+        let runner = runtime.map(|runtime| {
             let runner = ProgramRunner::new(pipeline.clone(), runtime, Arc::clone(&clock));
             match &self.checker {
                 Some((checker, mode)) => runner.with_check(Arc::clone(checker), *mode, Arc::clone(&sdks)),
@@ -299,6 +310,17 @@ impl HostBuilder {
         };
         Ok(Host { shared: Arc::new(shared) })
     }
+}
+
+/// What runs programs where nothing else was asked for (E-1).
+#[cfg(all(feature = "engine", target_os = "linux"))]
+fn own_runtime(_: PresentationMode, limits: &RunLimits) -> Result<Arc<dyn CodeRuntime>, HostError> {
+    Ok(Arc::new(ProcessRuntime::new(ProcessOptions::for_limits(limits))?))
+}
+
+#[cfg(not(all(feature = "engine", target_os = "linux")))]
+fn own_runtime(mode: PresentationMode, _: &RunLimits) -> Result<Arc<dyn CodeRuntime>, HostError> {
+    Err(HostError::RuntimeMissing { mode })
 }
 
 impl fmt::Debug for HostBuilder {

@@ -286,7 +286,7 @@ impl fmt::Debug for Session {
 fn without_runtime() -> RunOutcome {
     let failure = RunFailure::new(
         RunFailureKind::EngineExit,
-        "this host has no runtime for programs; give it one with `HostBuilder::runtime`",
+        "this host has no runtime for programs; give it a mode with `run_code`, or a runtime with `HostBuilder::runtime`",
     );
     RunOutcome::failed(failure)
 }

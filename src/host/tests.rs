@@ -133,3 +133,18 @@ async fn a_host_without_approvals_denies_what_needs_one() {
         "DENIED: `endless` needs approval, and this deployment has nobody to ask"
     );
 }
+
+/// E-1: programs run in child processes unless the host says otherwise; a host that cannot be its own child is told which
+/// line is missing, and one that has no mode with `run_code` needs none.
+#[cfg(all(feature = "engine", target_os = "linux"))]
+#[test]
+fn a_host_that_cannot_be_a_child_is_told_which_line_is_missing() {
+    // The harness of these tests never calls it.
+    let refused = |mode| Host::builder().mode(mode).build().unwrap_err().to_string();
+    for mode in [PresentationMode::Code, PresentationMode::Both] {
+        let told = refused(mode);
+        assert!(told.contains("does not begin with the line `isolane::child::run_if_child();`"), "{told}");
+        assert!(told.contains("ChildProgram::At"), "{told}");
+    }
+    assert!(Host::builder().build().is_ok());
+}

@@ -37,6 +37,6 @@ fn the_figures_of_the_examples_are_true() {
     let answer = format!("model: The examples are {} files with {sum} lines.\n", files.len());
     assert!(README.contains(&answer), "{answer}");
     // Both events of `glob` and of each `read`, of the run and of the call.
-    let events = format!("host: {} events, ", 2 * (1 + files.len() + 2));
+    let events = format!("host: {} events\n", 2 * (1 + files.len() + 2));
     assert!(README.contains(&events), "{events}");
 }

@@ -34,11 +34,20 @@ static CAN_BE_CHILD: AtomicBool = AtomicBool::new(false);
 /// Runs programs for a host if this process was started for that, and never returns then.
 ///
 /// To be called first in `main` by every program that uses
-/// [`ProcessRuntime`](crate::engine::ProcessRuntime) with its own executable, before there are threads:
+/// [`ProcessRuntime`](crate::engine::ProcessRuntime) with its own executable, before there are threads. An `async fn main`
+/// under `#[tokio::main]` has threads already, which the sandbox then does not hold whole; leave `main` as it is and put
+/// the attribute on another function:
 ///
 /// ```no_run
-/// isolane::child::run_if_child();
-/// // the program itself
+/// fn main() {
+///     isolane::child::run_if_child();
+///     converse();
+/// }
+///
+/// #[tokio::main]
+/// async fn converse() {
+///     // the program itself
+/// }
 /// ```
 pub fn run_if_child() {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == MARK) {

@@ -59,6 +59,17 @@ impl Default for ProcessOptions {
     }
 }
 
+impl ProcessOptions {
+    /// The defaults, for runs with these limits: a larger heap makes a larger child.
+    pub fn for_limits(limits: &RunLimits) -> Self {
+        let mut options = Self::default();
+        let larger = limits.heap_bytes.saturating_sub(options.limits.heap_bytes);
+        options.resident_bytes = options.resident_bytes.saturating_add(larger.saturating_mul(2));
+        options.limits = limits.clone();
+        options
+    }
+}
+
 /// Why there is no child.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

@@ -337,3 +337,37 @@ fn the_sdk_is_there_in_python() {
     assert_eq!((&report["lang"], &report["stats"]["tools"]), (&json!("python"), &json!(4)));
     assert!(report["text"].as_str().unwrap().contains("async def glob(self, args: "), "{report}");
 }
+
+/// I-4, E-4: `doctor` shows every layer of the sandbox, and that programs run in it; its exit code says whether all holds.
+#[test]
+fn the_doctor_tells_what_holds_here() {
+    let folder = Folder::new();
+    let report = folder.isolane(&["doctor", "--json"]);
+    let told = report.json();
+    let layers = told["process"]["sandbox"].as_array().unwrap();
+    let names: Vec<_> = layers.iter().map(|layer| layer["layer"].as_str().unwrap()).collect();
+    assert_eq!(names, isolane::engine::Layer::ALL.map(isolane::engine::Layer::name));
+    assert_eq!(told["process"].get("error"), None);
+    let whole = layers.iter().all(|layer| layer["state"] == "on");
+    assert_eq!((&told["ok"], report.code), (&json!(whole), Some(i32::from(!whole))));
+    let shown = folder.isolane(&["doctor"]);
+    assert_eq!(shown.code, report.code);
+    assert!(shown.stdout.contains("\n  a program ran\n"), "{shown}");
+    for layer in layers {
+        let line =
+            format!("\n  {:18} {}", layer["layer"].as_str().unwrap(), layer["state"].as_str().unwrap());
+        assert!(shown.stdout.contains(&line), "{line}: {shown}");
+    }
+}
+
+/// E-4: what asks for the sandbox, or for V8 without machine code, is not run where neither can be had.
+#[test]
+fn what_is_asked_for_in_vain_is_refused() {
+    let folder = Folder::new();
+    for option in ["--require-sandbox", "--jitless"] {
+        let refused = folder.isolane(&["run", "-e", "return 1", "--isolation", "in-process", option]);
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
+        assert!(refused.stderr.contains("not for `--isolation in-process`"), "{refused}");
+    }
+    assert_eq!(folder.isolane(&["run", "-e", "return 1", "--jitless"]).stdout, "1\n");
+}
