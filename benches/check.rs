@@ -14,7 +14,7 @@ use isolane::codemode::check::CheckMode;
 use isolane::engine::TypeScriptChecker;
 use isolane::host::{Host, Session, SessionOptions};
 use isolane::tool::{Tool, ToolContext, ToolError};
-use memory::resident_kib;
+use memory::private_kib;
 use serde_json::{Value, json};
 use table::{heading, row, since};
 
@@ -90,10 +90,10 @@ fn program(number: usize) -> String {
 
 async fn figures() {
     let clock = SystemClock::new();
-    let before = resident_kib();
+    let before = private_kib(std::process::id());
     let first = session();
     first.check(&program(0)).await.unwrap();
-    let compiler = resident_kib().saturating_sub(before);
+    let compiler = private_kib(std::process::id()).saturating_sub(before);
     println!("{:<58} {compiler:>7} KiB", "the compiler after its first check, resident");
     drop(first);
     heading();
