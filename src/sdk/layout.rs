@@ -3,9 +3,14 @@
 //! Knows the precedence of type operators and nothing about schemas. Foreign text comes in only as
 //! documentation, which goes through `escape`. Used by `typescript`.
 
+use std::borrow::Cow;
+
 use crate::schema::ir::Doc;
 
 use super::escape::comment_lines;
+
+/// What each level of a text stands further in.
+pub(super) const INDENT: &str = "  ";
 
 /// How tightly the outermost operator of a text binds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,79 +22,139 @@ pub(super) enum Level {
 
 #[derive(Debug, Clone)]
 pub(super) struct Text {
-    pub(super) code: String,
+    pub(super) code: Cow<'static, str>,
     pub(super) level: Level,
     /// A union written one branch a line: it starts on a line of its own.
     pub(super) block: bool,
 }
 
 impl Text {
-    pub(super) fn atom(code: impl Into<String>) -> Self {
+    pub(super) fn atom(code: impl Into<Cow<'static, str>>) -> Self {
         Self { code: code.into(), level: Level::Atom, block: false }
     }
 
-    pub(super) fn within(&self, level: Level) -> String {
+    /// Writes the text as an operand of an operator.
+    pub(super) fn write_within(&self, level: Level, out: &mut String) {
         if self.level >= level {
-            self.code.clone()
+            out.push_str(&self.code);
         } else if self.block {
-            format!("(\n{}\n)", indent(&self.code))
+            out.push_str("(\n");
+            out.push_str(INDENT);
+            write_indented(&self.code, INDENT, out);
+            out.push_str("\n)");
         } else {
-            format!("({})", self.code)
+            out.push('(');
+            out.push_str(&self.code);
+            out.push(')');
         }
     }
 
-    /// The text behind `key:` or `type Name =`.
-    pub(super) fn behind(&self, head: &str) -> String {
-        if self.block { format!("{head}\n{}", indent(&self.code)) } else { format!("{head} {}", self.code) }
+    /// Writes the text behind `key:` or `type Name =`, all its lines but the first `indent` further in.
+    pub(super) fn write_behind(&self, indent: &'static str, out: &mut String) {
+        if self.block {
+            // One level below the line that it belongs to.
+            let inner = if indent.is_empty() { INDENT } else { "    " };
+            out.push('\n');
+            out.push_str(inner);
+            write_indented(&self.code, inner, out);
+        } else {
+            out.push(' ');
+            write_indented(&self.code, indent, out);
+        }
     }
 }
 
-pub(super) fn indent(text: &str) -> String {
-    format!("  {}", text.replace('\n', "\n  "))
+/// Writes lines, all but the first with an indentation before them.
+fn write_indented(text: &str, indent: &str, out: &mut String) {
+    if indent.is_empty() {
+        out.push_str(text);
+        return;
+    }
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            out.push('\n');
+            out.push_str(indent);
+        }
+        out.push_str(line);
+    }
 }
 
 /// A union of texts; one that is long or documented takes a line for each branch.
-pub(super) fn union(branches: &[(&Doc, Text)]) -> Text {
+pub(super) fn union(branches: &[(&Doc, Cow<'_, Text>)]) -> Text {
     if let [(_, only)] = branches {
-        return only.clone();
+        return only.as_ref().clone();
     }
     if branches.is_empty() {
         return Text::atom("never");
     }
     let documented = branches.iter().any(|(doc, _)| !doc.is_empty());
-    let broken = branches.iter().any(|(_, text)| text.code.contains('\n'));
-    if !documented && !broken {
-        let texts: Vec<String> = branches.iter().map(|(_, text)| text.within(Level::Union)).collect();
-        return Text { code: texts.join(" | "), level: Level::Union, block: false };
+    let block = documented || branches.iter().any(|(_, text)| text.code.contains('\n'));
+    let mut code = String::with_capacity(branches.iter().map(|(_, text)| text.code.len() + 3).sum());
+    for (index, (doc, text)) in branches.iter().enumerate() {
+        if block {
+            if index > 0 {
+                code.push('\n');
+            }
+            write_doc_comment(doc, "", &mut code);
+            code.push_str("| ");
+            text.write_within(Level::Intersection, &mut code);
+        } else {
+            if index > 0 {
+                code.push_str(" | ");
+            }
+            text.write_within(Level::Union, &mut code);
+        }
     }
-    let lines: Vec<String> = branches
-        .iter()
-        .map(|(doc, text)| {
-            let branch = text.within(Level::Intersection);
-            format!("{}| {}", doc_comment(doc), branch)
-        })
-        .collect();
-    Text { code: lines.join("\n"), level: Level::Union, block: true }
+    Text { code: code.into(), level: Level::Union, block }
 }
 
-/// A doc comment with its line break, or nothing.
-pub(super) fn doc_comment(doc: &Doc) -> String {
-    let mut lines = doc.text.as_deref().map(comment_lines).unwrap_or_default();
-    let mut tags: Vec<String> = Vec::with_capacity(doc.tags.len());
+/// Whether a documentation makes no comment: there is none, or one of unseen characters alone.
+pub(super) fn shows_nothing(doc: &Doc) -> bool {
+    doc.tags.is_empty() && doc.text.as_deref().is_none_or(|text| comment_lines(text).is_empty())
+}
+
+/// Writes a doc comment, or nothing. The place is where its line begins, `indent` in; so is the one that it ends at.
+pub(super) fn write_doc_comment(doc: &Doc, indent: &str, out: &mut String) {
+    let lines = doc.text.as_deref().map(comment_lines).unwrap_or_default();
+    if lines.is_empty() && doc.tags.is_empty() {
+        return;
+    }
+    let flat = lines.len() < 2;
+    let begin = |out: &mut String| {
+        if flat {
+            out.push(' ');
+        } else {
+            out.push('\n');
+            out.push_str(indent);
+            out.push_str(" *");
+        }
+    };
+    out.push_str("/**");
+    for line in &lines {
+        begin(out);
+        if !flat && !line.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(line);
+    }
     for tag in &doc.tags {
-        let value = comment_lines(&tag.value).join(" ");
-        tags.push(if value.is_empty() { format!("@{}", tag.name) } else { format!("@{} {value}", tag.name) });
-    }
-    match lines.len() {
-        0 | 1 => {
-            lines.extend(tags);
-            if lines.is_empty() { String::new() } else { format!("/** {} */\n", lines.join(" ")) }
+        begin(out);
+        if !flat {
+            out.push(' ');
         }
-        _ => {
-            lines.extend(tags);
-            let lines: Vec<String> =
-                lines.iter().map(|line| format!(" * {line}").trim_end().to_owned()).collect();
-            format!("/**\n{}\n */\n", lines.join("\n"))
+        out.push('@');
+        out.push_str(tag.name);
+        for (index, line) in comment_lines(&tag.value).iter().enumerate() {
+            if index > 0 || !line.is_empty() {
+                out.push(' ');
+            }
+            out.push_str(line);
         }
     }
+    if !flat {
+        out.push('\n');
+        out.push_str(indent);
+    }
+    out.push_str(" */\n");
+    out.push_str(indent);
 }

@@ -5,6 +5,9 @@
 //! open object is written `& JsonObject`, which asks nothing of the members. Must never write a foreign
 //! text except through `escape`, nor type anything narrower than the form.
 
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
 use crate::ids::spelling::string_literal;
 use crate::schema::ir::{
     DefinitionId, Doc, KeyPattern, Literal, Member, ObjectType, Rest, Type, TypeId, TypeIr,
@@ -12,7 +15,7 @@ use crate::schema::ir::{
 
 use super::definitions::Definitions;
 use super::escape::{property_key, template_text};
-use super::layout::{Level, Text, doc_comment, indent, union};
+use super::layout::{INDENT, Level, Text, shows_nothing, union, write_doc_comment};
 use super::names::DeclaredNames;
 
 /// Longest object that stays on one line.
@@ -20,9 +23,15 @@ const LINE: usize = 100;
 
 /// One entry of `ToolArgsMap` or `ToolOutputMap`.
 pub(super) fn entry(name: &str, doc: &Doc, ty: &TypeText) -> String {
-    let comment = doc_comment(doc);
-    let line = ty.0.behind(&format!("{}:", property_key(name)));
-    format!("{}\n", indent(&format!("{comment}{line};")))
+    let said = doc.text.as_ref().map_or(0, String::len);
+    let mut out = String::with_capacity(name.len() + said + ty.0.code.len() * 5 / 4 + 64);
+    out.push_str(INDENT);
+    write_doc_comment(doc, INDENT, &mut out);
+    out.push_str(&property_key(name));
+    out.push(':');
+    ty.0.write_behind(INDENT, &mut out);
+    out.push_str(";\n");
+    out
 }
 
 /// The finished text of a type.
@@ -40,7 +49,7 @@ pub(super) fn print(
     let root = Definitions::new(ir, fallback, allocator, declarations).settle(|definitions| {
         let mut printer = Printer { ir, definitions, texts: Vec::with_capacity(ir.types.len()) };
         printer.print_all()?;
-        Some(printer.text(ir.root))
+        Some(printer.text(ir.root).into_owned())
     });
     TypeText(root.unwrap_or_else(|| Text::atom("JsonValue")))
 }
@@ -68,18 +77,25 @@ impl Printer<'_, '_, '_> {
     }
 
     fn declare(&mut self, index: usize, body: &Text) -> Option<()> {
-        let comment = doc_comment(&self.ir.definitions.get(index)?.doc);
-        let known = format!("{comment}{}", body.code);
+        let mut known = String::new();
+        write_doc_comment(&self.ir.definitions.get(index)?.doc, "", &mut known);
+        let comment = known.clone();
+        known.push_str(&body.code);
         self.definitions.declare(index, known, |name| {
-            format!("{comment}{};\n", body.behind(&format!("type {name} =")))
+            let mut out = comment;
+            let _ = write!(out, "type {name} =");
+            body.write_behind("", &mut out);
+            out.push_str(";\n");
+            out
         })?;
         Some(())
     }
 
-    fn text(&self, id: TypeId) -> Text {
-        match self.ir.get(id) {
-            Type::Named(definition) => Text::atom(self.name(*definition)),
-            _ => self.texts.get(id.index()).cloned().unwrap_or_else(|| Text::atom("JsonValue")),
+    fn text(&self, id: TypeId) -> Cow<'_, Text> {
+        match (self.ir.get(id), self.texts.get(id.index())) {
+            (Type::Named(definition), _) => Cow::Owned(Text::atom(self.name(*definition))),
+            (_, Some(text)) => Cow::Borrowed(text),
+            (_, None) => Cow::Owned(Text::atom("JsonValue")),
         }
     }
 
@@ -95,10 +111,14 @@ impl Printer<'_, '_, '_> {
             Type::Boolean => Text::atom("boolean"),
             Type::Number => Text::atom("number"),
             Type::String => Text::atom("string"),
-            Type::Literal(Literal::Boolean(flag)) => Text::atom(flag.to_string()),
+            Type::Literal(Literal::Boolean(flag)) => Text::atom(if *flag { "true" } else { "false" }),
             Type::Literal(Literal::Number(digits)) => Text::atom(digits.clone()),
             Type::Literal(Literal::String(text)) => Text::atom(string_literal(text)),
-            Type::Array(item) => Text::atom(format!("{}[]", self.text(*item).within(Level::Atom))),
+            Type::Array(item) => {
+                let mut code = String::new();
+                self.write_list(*item, &mut code);
+                Text::atom(code)
+            }
             Type::Tuple { items, required, rest } => self.tuple(items, *required, *rest),
             Type::Object(object) => self.object(object),
             Type::Union(variants) => {
@@ -112,19 +132,30 @@ impl Printer<'_, '_, '_> {
     }
 
     fn tuple(&self, items: &[TypeId], required: usize, rest: Option<TypeId>) -> Text {
-        let mut parts: Vec<String> = Vec::with_capacity(items.len() + 1);
+        let mut code = String::from("[");
         for (index, item) in items.iter().enumerate() {
+            if index > 0 {
+                code.push_str(", ");
+            }
             let text = self.text(*item);
-            parts.push(if index < required {
-                text.within(Level::Union)
+            if index < required {
+                text.write_within(Level::Union, &mut code);
             } else {
-                format!("{}?", text.within(Level::Atom))
-            });
+                text.write_within(Level::Atom, &mut code);
+                code.push('?');
+            }
         }
         if let Some(rest) = rest {
-            parts.push(format!("...{}[]", self.text(rest).within(Level::Atom)));
+            code.push_str(if items.is_empty() { "..." } else { ", ..." });
+            self.write_list(rest, &mut code);
         }
-        Text::atom(format!("[{}]", parts.join(", ")))
+        code.push(']');
+        Text::atom(code)
+    }
+
+    fn write_list(&self, item: TypeId, out: &mut String) {
+        self.text(item).write_within(Level::Atom, out);
+        out.push_str("[]");
     }
 
     fn object(&self, object: &ObjectType) -> Text {
@@ -132,12 +163,15 @@ impl Printer<'_, '_, '_> {
         match (named, self.rest(object)) {
             (false, Rest::Open) => Text::atom("JsonObject"),
             (false, Rest::Closed) => Text::atom("{ [key: string]: never }"),
-            (_, Rest::Open) => Text {
-                code: format!("{} & JsonObject", self.braces(object)),
-                level: Level::Intersection,
-                block: false,
-            },
-            (_, Rest::Closed | Rest::Of(_)) => Text::atom(self.braces(object)),
+            (_, rest) => {
+                let mut code = String::new();
+                self.write_braces(object, &mut code);
+                if rest != Rest::Open {
+                    return Text::atom(code);
+                }
+                code.push_str(" & JsonObject");
+                Text { code: code.into(), level: Level::Intersection, block: false }
+            }
         }
     }
 
@@ -150,14 +184,14 @@ impl Printer<'_, '_, '_> {
         if holds_any && matches!(object.rest, Rest::Of(_)) { Rest::Open } else { object.rest }
     }
 
-    /// The members of an object type, without what makes it open.
-    fn braces(&self, object: &ObjectType) -> String {
-        let mut lines: Vec<(String, String)> = Vec::new();
+    /// Writes the members of an object type, without what makes it open.
+    fn write_braces(&self, object: &ObjectType, out: &mut String) {
+        let mut lines: Vec<Line<'_>> = Vec::with_capacity(object.members.len() + 1);
         for member in &object.members {
-            let mark = if member.required { "" } else { "?" };
-            let head = format!("{}{mark}:", property_key(&member.name));
-            let ty = if is_inherited(member) { Text::atom("unknown") } else { self.text(member.ty) };
-            lines.push((doc_comment(&member.doc), ty.behind(&head)));
+            let mark = if member.required { ":" } else { "?:" };
+            let ty =
+                if is_inherited(member) { Cow::Owned(Text::atom("unknown")) } else { self.text(member.ty) };
+            lines.push(Line { doc: Some(&member.doc), key: property_key(&member.name), mark, ty });
         }
         for (pattern, ty) in &object.patterns {
             let Some(key) = template_key(pattern) else { continue };
@@ -170,25 +204,39 @@ impl Printer<'_, '_, '_> {
                 .collect();
             let types = std::iter::once(*ty).chain(narrower);
             let value = self.admitting(types, object.members.iter().filter(|member| matched(member)));
-            lines.push((String::new(), value.behind(&format!("[key: {key}]:"))));
+            let key = Cow::Owned(format!("[key: {key}]"));
+            lines.push(Line { doc: None, key, mark: ":", ty: Cow::Owned(value) });
         }
         if let Rest::Of(ty) = self.rest(object) {
             let types = std::iter::once(ty).chain(object.patterns.iter().map(|(_, ty)| *ty));
             let value = self.admitting(types, object.members.iter());
-            lines.push((String::new(), value.behind("[key: string]:")));
+            lines.push(Line { doc: None, key: "[key: string]".into(), mark: ":", ty: Cow::Owned(value) });
         }
         if lines.is_empty() {
-            return "{}".to_owned();
+            out.push_str("{}");
+            return;
         }
-        let flat = lines.iter().all(|(doc, line)| doc.is_empty() && !line.contains('\n'))
-            && lines.iter().map(|(_, line)| line.len() + 2).sum::<usize>() <= LINE;
-        if flat {
-            let lines: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
-            return format!("{{ {} }}", lines.join("; "));
+        let length = lines.iter().map(Line::len).sum::<usize>();
+        let flat = lines.iter().all(Line::is_one) && length <= LINE;
+        let indent = if flat { "" } else { INDENT };
+        out.reserve(if flat { length } else { length * 5 / 4 } + 4);
+        out.push_str(if flat { "{ " } else { "{\n" });
+        for (index, line) in lines.iter().enumerate() {
+            if flat && index > 0 {
+                out.push_str("; ");
+            }
+            out.push_str(indent);
+            if let Some(doc) = line.doc {
+                write_doc_comment(doc, indent, out);
+            }
+            out.push_str(&line.key);
+            out.push_str(line.mark);
+            line.ty.write_behind(indent, out);
+            if !flat {
+                out.push_str(";\n");
+            }
         }
-        let lines: Vec<String> =
-            lines.into_iter().map(|(doc, line)| indent(&format!("{doc}{line};"))).collect();
-        format!("{{\n{}\n}}", lines.join("\n"))
+        out.push_str(if flat { " }" } else { "}" });
     }
 
     /// The value type of an index signature that holds `types` and covers some members.
@@ -220,7 +268,7 @@ impl Printer<'_, '_, '_> {
         let strings = json || has(&Type::String);
         let numbers = json || has(&Type::Number);
         let booleans = json || has(&Type::Boolean);
-        let mut texts: Vec<(&Doc, Text)> = Vec::new();
+        let mut texts: Vec<(&Doc, Cow<'_, Text>)> = Vec::new();
         let none = Doc::default();
         for id in &branches {
             let implied = match self.ir.get(*id) {
@@ -237,7 +285,7 @@ impl Printer<'_, '_, '_> {
             }
         }
         if optional {
-            texts.push((&none, Text::atom("undefined")));
+            texts.push((&none, Cow::Owned(Text::atom("undefined"))));
         }
         union(&texts)
     }
@@ -246,30 +294,58 @@ impl Printer<'_, '_, '_> {
     fn intersection(&self, parts: &[TypeId]) -> Text {
         let Some((common, others)) = parts.split_first() else { return Text::atom("JsonValue") };
         let open = matches!(self.ir.get(*common), Type::Object(object) if object.rest == Rest::Open);
+        let braces = |object: &ObjectType| {
+            let mut code = String::new();
+            self.write_braces(object, &mut code);
+            Text::atom(code)
+        };
         let bare = |id: TypeId| match self.ir.get(id) {
-            Type::Object(object) if !open && object.rest == Rest::Open => self.object(object),
-            Type::Object(object) => Text::atom(self.braces(object)),
+            Type::Object(object) if !open && object.rest == Rest::Open => Cow::Owned(self.object(object)),
+            Type::Object(object) => Cow::Owned(braces(object)),
             _ => self.text(id),
         };
-        let mut texts = vec![match self.ir.get(*common) {
-            Type::Object(object) => self.braces(object),
-            _ => self.text(*common).within(Level::Intersection),
-        }];
+        let mut code = String::new();
+        match self.ir.get(*common) {
+            Type::Object(object) => self.write_braces(object, &mut code),
+            _ => self.text(*common).write_within(Level::Intersection, &mut code),
+        }
         for part in others {
             let text = match self.ir.get(*part) {
                 Type::Union(variants) => {
                     let branches: Vec<_> =
                         variants.iter().map(|variant| (&variant.doc, bare(variant.ty))).collect();
-                    union(&branches)
+                    Cow::Owned(union(&branches))
                 }
                 _ => bare(*part),
             };
-            texts.push(text.within(Level::Intersection));
+            code.push_str(" & ");
+            text.write_within(Level::Intersection, &mut code);
         }
         if open {
-            texts.push("JsonObject".to_owned());
+            code.push_str(" & JsonObject");
         }
-        Text { code: texts.join(" & "), level: Level::Intersection, block: false }
+        Text { code: code.into(), level: Level::Intersection, block: false }
+    }
+}
+
+/// A member of an object type, or an index signature.
+struct Line<'a> {
+    doc: Option<&'a Doc>,
+    key: Cow<'a, str>,
+    /// What stands between the key and the type.
+    mark: &'static str,
+    ty: Cow<'a, Text>,
+}
+
+impl Line<'_> {
+    /// Its length without its documentation, with what separates it from the next.
+    fn len(&self) -> usize {
+        self.key.len() + self.mark.len() + 1 + self.ty.code.len() + 2
+    }
+
+    /// Whether it takes no more than one line.
+    fn is_one(&self) -> bool {
+        self.doc.is_none_or(shows_nothing) && !self.ty.block && !self.ty.code.contains('\n')
     }
 }
 

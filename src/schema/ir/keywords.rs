@@ -37,6 +37,11 @@ impl Kinds {
         self.0 & !other.0 == 0
     }
 
+    /// How many there are in it.
+    pub(super) fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
     /// The kind of a value.
     pub(super) fn of(value: &Value) -> Self {
         match value {
@@ -109,7 +114,7 @@ pub(super) struct Keywords<'a> {
     pub(super) max_items: Option<usize>,
     /// It forbids everything: `false`, or `not: {}`, as some generators write it.
     pub(super) never: bool,
-    /// Sub-schemas that do not take part in the type: definitions, `not`, `contains`, ...
+    /// Sub-schemas that do not take part in the type: definitions, `not`, `contains`, ...; by keyword.
     pub(super) aside: Vec<(&'static str, &'a Value)>,
     /// Whether some keyword evaluates members in a way the type does not follow.
     pub(super) hidden_applicator: bool,
@@ -163,6 +168,7 @@ impl<'a> Keywords<'a> {
         for (name, value) in map {
             keywords.take(name, value);
         }
+        keywords.aside.sort_unstable_by_key(|(keyword, _)| *keyword);
         if legacy && keywords.reference.is_some() {
             let alone = Self {
                 reference: keywords.reference,

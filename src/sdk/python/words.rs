@@ -4,6 +4,7 @@
 //! is there and nothing else (SDK-4). Checkers read some comments as orders; no foreign text becomes one. Must never
 //! change what a name says. The first harm is done away with by `escape`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::ids::spelling::{is_plain_identifier, is_unseen, string_literal};
@@ -84,7 +85,8 @@ fn unquoted(literal: &str) -> &str {
 
 /// A documentation's lines: its text, then its facts in parentheses.
 pub(super) fn doc_lines(doc: &Doc) -> Vec<String> {
-    let mut lines = doc.text.as_deref().map(plain_lines).unwrap_or_default();
+    let lines = doc.text.as_deref().map(plain_lines).unwrap_or_default();
+    let mut lines: Vec<String> = lines.into_iter().map(Cow::into_owned).collect();
     let facts: Vec<String> = doc
         .tags
         .iter()
