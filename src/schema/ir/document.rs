@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 use url::Url;
 
+use super::super::draft::Draft;
 use super::keywords::{Keywords, sorted};
 use crate::json::pointer_step;
 
@@ -54,7 +55,7 @@ pub(super) struct Document<'a> {
     anchors: HashMap<(usize, &'a str), NodeId>,
     /// `None` once a name is declared twice: only the caller's path would tell which one is meant.
     dynamic_anchors: HashMap<&'a str, Option<NodeId>>,
-    legacy: bool,
+    draft: Draft,
 }
 
 struct Pending<'a> {
@@ -67,9 +68,6 @@ struct Pending<'a> {
 impl<'a> Document<'a> {
     /// Indexes a document; linear in its size.
     pub(super) fn new(root: &'a Value) -> (Self, NodeId) {
-        let legacy = root.get("$schema").and_then(Value::as_str).is_some_and(|uri| {
-            ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|draft| uri.contains(draft))
-        });
         let mut document = Self {
             nodes: Vec::new(),
             by_address: BTreeMap::new(),
@@ -77,7 +75,7 @@ impl<'a> Document<'a> {
             by_uri: HashMap::new(),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
-            legacy,
+            draft: Draft::of(root),
         };
         let id = document.index(root, None, Step::Pointer, 0);
         (document, id)
@@ -115,7 +113,7 @@ impl<'a> Document<'a> {
             };
             let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
             place.insert(id);
-            let keywords = Keywords::read(next.value, self.legacy);
+            let keywords = Keywords::read(next.value, self.draft);
             let resource = self.name_places(&keywords, next.value, id, next.resource);
             children(&keywords, |step, value| {
                 work.push(Pending { value, parent: Some(id), step, resource });

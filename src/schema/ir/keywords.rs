@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value};
 
+use super::super::draft::Draft;
+
 /// A set of the six JSON kinds, of which numbers are two: whole ones, and those with a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kinds(u8);
@@ -157,40 +159,35 @@ impl<'a> Keywords<'a> {
         }
     }
 
-    /// Reads a schema. With `legacy` (drafts up to 7) a `$ref` switches its siblings off, all but the
+    /// Reads a schema by the rules of a draft. Where a `$ref` stands alone it switches its siblings off, all but the
     /// annotations and `nullable`, which only widens.
-    pub(super) fn read(schema: &'a Value, legacy: bool) -> Self {
+    pub(super) fn read(schema: &'a Value, draft: Draft) -> Self {
         let mut keywords = Self::empty();
         let Some(map) = schema.as_object() else {
             keywords.never = *schema == Value::Bool(false);
             return keywords;
         };
         for (name, value) in map {
-            keywords.take(name, value);
+            if draft.knows(name) {
+                keywords.take(name, value);
+            }
         }
         keywords.aside.sort_unstable_by_key(|(keyword, _)| *keyword);
-        if legacy && keywords.reference.is_some() {
-            let alone = Self {
+        if draft.has_lone_references() && keywords.reference.is_some() {
+            return Self {
                 reference: keywords.reference,
                 nullable: keywords.nullable,
                 aside: keywords.aside,
                 annotations: keywords.annotations,
                 ..Self::empty()
             };
-            return alone;
-        }
-        if legacy {
-            // Keywords of later drafts are unknown words there, and unknown words constrain nothing.
-            keywords.prefix_items = &[];
-            keywords.unevaluated_items = None;
-            keywords.unevaluated_properties = None;
         }
         keywords
     }
 
     fn take(&mut self, name: &str, value: &'a Value) {
         match name {
-            "$id" => self.id = value.as_str(),
+            "$id" | "id" => self.id = value.as_str(),
             "$anchor" => self.anchor = value.as_str(),
             "$dynamicAnchor" => self.dynamic_anchor = value.as_str(),
             "$ref" => self.reference = value.as_str(),

@@ -91,12 +91,25 @@ fn tuples_of_every_kind() {
         "properties": {
             "closed": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}], "items": false, "minItems": 2},
             "open": {"type": "array", "prefixItems": [{"type": "number"}]},
-            "rest": {"type": "array", "items": [{"type": "number"}], "additionalItems": {"type": "string"}, "minItems": 1},
+            "rest": {"type": "array", "prefixItems": [{"type": "number"}], "items": {"type": "string"}, "minItems": 1},
             "optional": {"type": "array", "prefixItems": [{"type": "number"}, {"enum": ["a", "b"]}], "items": false, "minItems": 1},
             "fixed": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
             "some": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 9},
             "many": {"type": "array", "items": {"type": "string"}, "minItems": 40},
             "none": {"type": "array", "maxItems": 0}
+        }
+    });
+}
+
+/// SDK-5, SDK-11: a list of `items` is of an older draft, to which `prefixItems` is no keyword.
+#[test]
+fn tuples_of_older_drafts() {
+    construct!({
+        "additionalProperties": false,
+        "properties": {
+            "closed": {"type": "array", "items": [{"type": "number"}], "additionalItems": false, "minItems": 1},
+            "rest": {"type": "array", "items": [{"type": "number"}], "additionalItems": {"type": "string"}, "minItems": 1},
+            "word": {"type": "array", "prefixItems": [{"type": "number"}]}
         }
     });
 }
