@@ -12,7 +12,8 @@ use crate::registry::RegistryView;
 use crate::tool::ToolDefinition;
 
 use super::names::tool_prefixes;
-use super::{Entry, Renderer, SdkBundle, SdkLanguage, SdkOptions, SdkTool};
+use super::prepare::{Entry, Renderer};
+use super::{SdkBundle, SdkLanguage, SdkOptions, SdkTool};
 
 /// How much a cache has rendered since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

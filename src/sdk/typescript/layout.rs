@@ -1,13 +1,13 @@
 //! How pieces of a TypeScript type stand together: parentheses, line breaks, doc comments.
 //!
 //! Knows the precedence of type operators and nothing about schemas. Foreign text comes in only as
-//! documentation, which goes through `escape`. Used by `typescript`.
+//! documentation, which goes through `escape`. Used by `printer`.
 
 use std::borrow::Cow;
 
 use crate::schema::ir::Doc;
 
-use super::escape::comment_lines;
+use super::super::escape::comment_lines;
 
 /// What each level of a text stands further in.
 pub(super) const INDENT: &str = "  ";
