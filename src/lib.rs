@@ -47,3 +47,6 @@ pub mod schema;
 pub mod sdk;
 pub mod step;
 pub mod tool;
+
+#[cfg(feature = "engine")]
+pub use engine::child;

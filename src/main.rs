@@ -7,5 +7,6 @@ mod cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    isolane::child::run_if_child();
     cli::main()
 }

@@ -138,10 +138,23 @@ pub(super) struct RunArgs {
     /// Check the types of the program before it runs: `warn` says what it found, `enforce` runs no program with an error.
     #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     pub(super) check: Check,
+    /// Where the program runs.
+    #[arg(long, value_enum, value_name = "WHERE", default_value_t)]
+    pub(super) isolation: Isolation,
     #[command(flatten)]
     pub(super) deployment: DeploymentArgs,
     #[command(flatten)]
     pub(super) limits: LimitArgs,
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Isolation {
+    /// In a process of its own, without files, network or environment.
+    #[default]
+    Process,
+    /// In this process: a program that breaks V8 breaks it, too.
+    InProcess,
 }
 
 /// What a type error of a program means for its run.

@@ -6,8 +6,9 @@
 use std::path::Path;
 
 use isolane::builtin::files::{FileToolOptions, Root, file_tools};
+use isolane::codemode::CodeRuntime;
 use isolane::codemode::check::CheckMode;
-use isolane::engine::{InProcessRuntime, TypeScriptChecker};
+use isolane::engine::{ProcessOptions, TypeScriptChecker};
 use isolane::host::{Host, HostBuilder};
 use isolane::limits::RunLimits;
 
@@ -34,7 +35,7 @@ impl Deployment {
     /// A host that can run programs, and checks them before by this mode.
     pub(super) fn host_with(
         self,
-        runtime: InProcessRuntime,
+        runtime: impl CodeRuntime + 'static,
         limits: RunLimits,
         check: CheckMode,
     ) -> anyhow::Result<Host> {
@@ -64,6 +65,16 @@ pub(super) fn hint(args: &DeploymentArgs, is_missing: impl Fn(&str) -> bool) -> 
     const WRITING: [&str; 2] = ["edit", "write"];
     let missing = WRITING.into_iter().find(|tool| is_missing(tool))?;
     (!args.allow_write).then(|| format!("the tool `{missing}` is there with --allow-write"))
+}
+
+/// Children that are this program, for runs with these limits.
+pub(super) fn children(limits: &RunLimits) -> ProcessOptions {
+    let mut options = ProcessOptions::default();
+    // Whoever asks for a larger heap is to have it.
+    let larger = limits.heap_bytes.saturating_sub(options.limits.heap_bytes);
+    options.resident_bytes = options.resident_bytes.saturating_add(larger.saturating_mul(2));
+    options.limits = limits.clone();
+    options
 }
 
 /// The defaults, changed by what was asked for.

@@ -13,11 +13,11 @@ use tokio_util::sync::CancellationToken;
 use isolane::clock::SystemClock;
 use isolane::codemode::LogSink;
 use isolane::codemode::check::CheckMode;
-use isolane::engine::{InProcessOptions, InProcessRuntime};
+use isolane::engine::{InProcessOptions, InProcessRuntime, ProcessRuntime};
 use isolane::host::{Host, RunOptions, Session};
 use isolane::outcome::{RunFailureKind, RunOutcome};
 
-use super::args::{Check, DeploymentArgs, RunArgs};
+use super::args::{Check, DeploymentArgs, Isolation, RunArgs};
 use super::deployment::{self, Deployment};
 use super::input::{Program, Source};
 use super::output::{self, StdoutError, complain};
@@ -34,10 +34,20 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     let clock = SystemClock::shared();
     let id = events::session_id(&*clock);
     let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
-    // From here on the isolate is being made, beside all that follows.
-    let runtime = InProcessRuntime::new(&InProcessOptions { limits: limits.clone(), ..Default::default() });
-    let program = source.load(limits.program_bytes)?;
-    let host = deployment.host_with(runtime, limits, mode(args.check))?;
+    let load = || source.load(limits.program_bytes);
+    let check = mode(args.check);
+    // The isolate is made beside all that follows.
+    let (program, host) = match args.isolation {
+        Isolation::Process => {
+            let runtime = ProcessRuntime::new(deployment::children(&limits))?;
+            (load()?, deployment.host_with(runtime, limits, check)?)
+        }
+        Isolation::InProcess => {
+            let options = InProcessOptions { limits: limits.clone(), ..Default::default() };
+            let runtime = InProcessRuntime::new(&options);
+            (load()?, deployment.host_with(runtime, limits, check)?)
+        }
+    };
     let session = events::session(&host, id, ledger)?;
     let command = Run { host, session, program, tools: args.deployment, json: args.json };
     block_on(command.run())?

@@ -3,6 +3,7 @@
 //! Owns the list of bindings of one view, in the form that the isolate's own JavaScript reads. It is made from a
 //! sealed view and changes with it only (SDK-1). It calls the registry's view.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::codemode::program::ArgumentNames;
@@ -11,7 +12,9 @@ use crate::ids::{ToolName, tool_reference};
 use crate::registry::RegistryView;
 
 /// The callable tools of one view, in the view's order.
-#[derive(Debug)]
+///
+/// Its serialised form is for another process of the same version.
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Bindings {
     generation: u64,
     names: Vec<ToolName>,

@@ -12,8 +12,11 @@ mod run;
 mod run_code;
 mod runtime;
 mod state;
+pub mod wire;
+pub(crate) mod written;
 
 pub use run::{ProgramRun, ProgramRunner};
 pub use run_code::{OpenSessions, RunCodeSettings, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};
 pub use state::{SessionState, StateDraft, StateError};
+pub use written::{Review, WrittenProgram};

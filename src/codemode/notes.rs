@@ -6,7 +6,6 @@
 use serde_json::Value;
 
 use crate::codemode::lane::LaneReport;
-use crate::codemode::program::PreparedProgram;
 use crate::outcome::{RunFailure, SubCallReport, SubCallState};
 
 /// Most calls that one note names.
@@ -15,17 +14,14 @@ const NAMED: usize = 10;
 /// Most characters of a failure's message that a note repeats; the message itself is in the list of sub-calls.
 const SHOWN_CHARS: usize = 200;
 
-/// Every note of a run, in the order in which they matter.
+/// Every note of a run, in the order in which they matter, after `notes` of the runtime.
 pub(super) fn collect(
-    program: &PreparedProgram,
     result: &Result<Option<Value>, RunFailure>,
     logs: &[String],
     lane: &LaneReport,
     forwarded_blocks: usize,
-    engine: Vec<String>,
+    mut notes: Vec<String>,
 ) -> Vec<String> {
-    let mut notes = program.notes().to_vec();
-    notes.extend(engine);
     notes.extend(without_outcome(&lane.sub_calls, result.is_ok()));
     if matches!(result, Ok(None)) && logs.is_empty() {
         notes.extend(dropped_values(lane));
@@ -106,7 +102,6 @@ fn left_out(blocks: u64, limit: usize) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::codemode::program::{self, ProgramLimits, ToolHints};
     use crate::outcome::{ErrorCode, RunFailureKind};
 
     fn call(n: u64, state: SubCallState, code: Option<ErrorCode>, delivered: bool) -> SubCallReport {
@@ -126,9 +121,7 @@ mod tests {
     }
 
     fn notes(result: &Result<Option<Value>, RunFailure>, lane: &LaneReport) -> String {
-        let limits = ProgramLimits { max_bytes: 1_000, ..ProgramLimits::default() };
-        let program = program::prepare("return 1;", &limits, &ToolHints::default()).unwrap();
-        collect(&program, result, &[], lane, 8, vec!["from the engine".to_owned()]).join("\n")
+        collect(result, &[], lane, 8, vec!["from the engine".to_owned()]).join("\n")
     }
 
     /// CM-21

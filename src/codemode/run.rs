@@ -1,7 +1,7 @@
 //! One run of a program, from its text to its outcome.
 //!
-//! Owns the order: record the start, prepare the program, bind the tools, run, note what the model must know,
-//! record the end. It never executes anything itself. It calls `program`, `bindings`, the lane and a runtime.
+//! Owns the order: record the start, bind the tools, run, note what the model must know, record the end. It never
+//! prepares or executes anything itself. It calls `bindings`, the lane and a runtime.
 
 use std::fmt;
 use std::path::Path;
@@ -15,11 +15,9 @@ use crate::codemode::bindings::Bindings;
 use crate::codemode::check::{CheckMode, ProgramCheck, TypeChecker};
 use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot};
 use crate::codemode::notes;
-use crate::codemode::program::{
-    self, PreparedProgram, ProgramError, ProgramErrorKind, ProgramLimits, ToolHints,
-};
 use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
 use crate::codemode::state::{SessionState, StateDraft};
+use crate::codemode::written::WrittenProgram;
 use crate::ids::{CallId, ParentToken, ScopeId, SessionId};
 use crate::ledger::{Ledger, RunEnd, RunStart};
 use crate::limits::RunLimits;
@@ -73,17 +71,6 @@ impl fmt::Debug for ProgramRun {
     }
 }
 
-/// Texts up to this size are prepared on the caller's thread, where they take well under a millisecond.
-const PREPARED_INLINE_BYTES: usize = 16 * 1024;
-
-/// Unless they have more of these, which make the parser read ahead.
-const PREPARED_INLINE_ANGLES: usize = 64;
-
-fn prepared_inline(code: &str) -> bool {
-    code.len() <= PREPARED_INLINE_BYTES
-        && code.bytes().filter(|byte| *byte == b'<').count() <= PREPARED_INLINE_ANGLES
-}
-
 /// Runs programs against one pipeline. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct ProgramRunner {
@@ -92,14 +79,6 @@ pub struct ProgramRunner {
     clock: Arc<dyn Clock>,
     check: Option<ProgramCheck>,
     bindings: Arc<Mutex<BindingCache>>,
-}
-
-/// A program that may run.
-struct Prepared {
-    program: Arc<PreparedProgram>,
-    bindings: Arc<Bindings>,
-    /// What the type check remarked.
-    notes: Vec<String>,
 }
 
 /// The bindings of the scopes that ran last, by the view they were made from.
@@ -138,22 +117,10 @@ impl ProgramRunner {
         };
         let start = run.ledger.reserve().await.record_with(start, []);
         tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");
-        let prepared = tokio::select! {
-            biased;
-            () = run.cancel.cancelled() => Err(RunFailure::cancelled()),
-            prepared = self.prepare(&run) => prepared,
-            // What prepares the program cannot be stopped; its time is bounded by the size of the text.
-            () = self.wall(&run) => Err(RunFailure::out_of_time(run.limits.wall)),
-        };
-        let spent = self.clock.monotonic().saturating_sub(begun);
         let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
-        let mut outcome = match prepared {
-            Err(failure) => RunOutcome::failed(failure),
-            Ok(Prepared { program, bindings, notes }) => {
-                let mut outcome = self.execute(&run, program, bindings, state, spent).await;
-                outcome.notes.splice(0..0, notes);
-                outcome
-            }
+        let mut outcome = match self.pipeline.registry().view(run.scope.as_ref()) {
+            Err(error) => RunOutcome::failed(RunFailure::new(RunFailureKind::Abort, error.to_string())),
+            Ok(view) => self.execute(&run, view, state).await,
         };
         outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
         let failed = outcome.result.as_ref().err().map(|failure| failure.kind.as_str());
@@ -162,30 +129,6 @@ impl ProgramRunner {
         let slot = run.ledger.reserve().await;
         slot.record_with(|| RunEnd::new(run.call.clone(), &outcome), start);
         outcome
-    }
-
-    /// Ends with the run's time; never for a program that is prepared on the spot.
-    async fn wall(&self, run: &ProgramRun) {
-        if self.check.is_none() && prepared_inline(&run.code) {
-            std::future::pending::<()>().await;
-        }
-        self.clock.sleep(run.limits.wall).await;
-    }
-
-    async fn prepare(&self, run: &ProgramRun) -> Result<Prepared, RunFailure> {
-        let view = self
-            .pipeline
-            .registry()
-            .view(run.scope.as_ref())
-            .map_err(|error| RunFailure::new(RunFailureKind::Abort, error.to_string()))?;
-        let bindings = self.bindings(run, &view);
-        let program = prepare_text(&run.code, run.limits.program_bytes, &bindings).await;
-        let program = Arc::new(program.map_err(syntax_failure)?);
-        let notes = match &self.check {
-            Some(check) => check.judge(&view, &program).await?,
-            None => Vec::new(),
-        };
-        Ok(Prepared { program, bindings, notes })
     }
 
     fn bindings(&self, run: &ProgramRun, view: &RegistryView) -> Arc<Bindings> {
@@ -204,14 +147,7 @@ impl ProgramRunner {
         bindings
     }
 
-    async fn execute(
-        &self,
-        run: &ProgramRun,
-        program: Arc<PreparedProgram>,
-        bindings: Arc<Bindings>,
-        state: StateDraft,
-        spent: Duration,
-    ) -> RunOutcome {
+    async fn execute(&self, run: &ProgramRun, view: Arc<RegistryView>, state: StateDraft) -> RunOutcome {
         let root = LaneRoot {
             parent: run.call.clone(),
             root: run.parent.as_ref().map_or_else(|| run.call.clone(), |token| token.root().clone()),
@@ -234,10 +170,15 @@ impl ProgramRunner {
         let (handle, driver) =
             lane::open(self.pipeline.clone(), run.ledger.clone(), Arc::clone(&self.clock), root, config);
         let request = RunRequest {
-            program: Arc::clone(&program),
-            bindings,
+            bindings: self.bindings(run, &view),
+            program: WrittenProgram {
+                text: run.code.as_str().into(),
+                max_bytes: run.limits.program_bytes,
+                review: self.check.as_ref().map(|check| check.review(view)),
+            },
+            session: run.session.clone(),
+            clock: Arc::clone(&self.clock),
             limits: run.limits.clone(),
-            spent,
             state: state.clone(),
             cancel: run.cancel.clone(),
             logs: run.logs.clone(),
@@ -251,58 +192,13 @@ impl ProgramRunner {
         }
         state.close();
         state.record().await;
-        assemble(&program, &run.limits, report)
+        assemble(&run.limits, report)
     }
 }
 
-/// Prepares a text for tools of these names.
-pub(super) async fn prepare_text(
-    code: &str,
-    max_bytes: usize,
-    bindings: &Arc<Bindings>,
-) -> Result<PreparedProgram, ProgramError> {
-    if prepared_inline(code) {
-        return prepare_for(code, max_bytes, bindings);
-    }
-    let (code, bindings) = (code.to_owned(), Arc::clone(bindings));
-    let preparing = tokio::task::spawn_blocking(move || prepare_for(&code, max_bytes, &bindings));
-    preparing.await.unwrap_or_else(|_| {
-        Err(ProgramError {
-            kind: ProgramErrorKind::Syntax,
-            message: "the program could not be prepared: the parser gave up".to_owned(),
-            position: None,
-            frame: None,
-        })
-    })
-}
-
-fn prepare_for(code: &str, max_bytes: usize, bindings: &Bindings) -> Result<PreparedProgram, ProgramError> {
-    let names: Vec<_> = bindings.names().iter().map(crate::ids::ToolName::as_str).collect();
-    let limits = ProgramLimits { max_bytes, ..ProgramLimits::default() };
-    program::prepare(code, &limits, &ToolHints { names: &names, arguments: bindings.arguments() })
-}
-
-fn syntax_failure(error: ProgramError) -> RunFailure {
-    let kind = match error.kind {
-        ProgramErrorKind::TooLarge
-        | ProgramErrorKind::TooDeep
-        | ProgramErrorKind::Syntax
-        | ProgramErrorKind::Import
-        | ProgramErrorKind::NotAProgram => RunFailureKind::Syntax,
-    };
-    RunFailure {
-        kind,
-        message: error.message,
-        line: error.position.map(|position| position.line),
-        column: error.position.map(|position| position.column),
-        frame: error.frame,
-        stack: None,
-    }
-}
-
-fn assemble(program: &PreparedProgram, limits: &RunLimits, report: RunReport) -> RunOutcome {
+fn assemble(limits: &RunLimits, report: RunReport) -> RunOutcome {
     let RunReport { result, logs, notes: engine_notes, lane, busy } = report;
-    let notes = notes::collect(program, &result, &logs, &lane, limits.forwarded_blocks, engine_notes);
+    let notes = notes::collect(&result, &logs, &lane, limits.forwarded_blocks, engine_notes);
     let LaneReport {
         sub_calls,
         deferred,

@@ -10,10 +10,12 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
-use crate::codemode::program::PreparedProgram;
 use crate::codemode::state::StateDraft;
+use crate::codemode::written::WrittenProgram;
+use crate::ids::SessionId;
 use crate::limits::RunLimits;
 use crate::outcome::RunFailure;
 use crate::pipeline::BoxFuture;
@@ -39,14 +41,16 @@ pub trait LogSink: Send + Sync {
 
 /// One run.
 pub struct RunRequest {
-    /// The program.
-    pub program: Arc<PreparedProgram>,
+    /// The program. The runtime has it prepared, within the limits of the run (CM-7, M11).
+    pub program: WrittenProgram,
     /// The tools that the program may call.
     pub bindings: Arc<Bindings>,
     /// What it may use.
     pub limits: RunLimits,
-    /// What of [`RunLimits::wall`] is used already: the time it took to prepare the program.
-    pub spent: Duration,
+    /// The session: programs of two sessions never share a process that runs them (E-2).
+    pub session: SessionId,
+    /// The host's clock: what preparing the program takes is counted by it.
+    pub clock: Arc<dyn Clock>,
     /// What the program may keep for later runs of its session.
     pub state: StateDraft,
     /// The host's power to end the run.
@@ -68,7 +72,7 @@ pub struct RunReport {
     pub result: Result<Option<Value>, RunFailure>,
     /// Every line that was printed, in order, failure or not.
     pub logs: Vec<String>,
-    /// Remarks about the end of the program.
+    /// Remarks on the program: what was done to find it in its text, what its review said, how it ended.
     pub notes: Vec<String>,
     /// What the lane knows; complete, with every started call settled.
     pub lane: LaneReport,

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::ids::CallId;
@@ -19,7 +20,7 @@ use crate::ledger::{EventBody, Ledger, LedgerEvent, StatePut};
 const KEY_COST: usize = 32;
 
 /// Why a write was refused. The texts are for programs.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum StateError {
     /// It does not fit.
     #[error(

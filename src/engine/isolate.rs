@@ -12,31 +12,41 @@ use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::allocator::{self, BufferBudget};
 use crate::engine::state::{RunState, Trip};
 use crate::engine::supervision::Meter;
 use crate::engine::{lost, natives, snapshot, stack};
+use crate::limits::RunLimits;
 
 /// What an isolate is made with; both limits are fixed from then on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the unit is part of each name")]
 pub(super) struct IsolateLimits {
     pub(super) heap_bytes: usize,
     pub(super) array_buffer_bytes: usize,
+    /// What V8 gets on top of the heap, once, when its limit is near, so that it can unwind (M12).
+    pub(super) unwinding_bytes: usize,
+}
+
+impl IsolateLimits {
+    /// What a run's limits ask for.
+    pub(super) fn of(limits: &RunLimits, unwinding_bytes: usize) -> Self {
+        let RunLimits { heap_bytes, array_buffer_bytes, .. } = *limits;
+        Self { heap_bytes, array_buffer_bytes, unwinding_bytes }
+    }
 }
 
 /// Below this V8 cannot work at all.
 const LEAST_HEAP_BYTES: usize = 8 * 1024 * 1024;
-
-/// What V8 gets on top, once, when its limit is near, so that it can unwind (M12). Built-ins do not look up while
-/// they allocate, and V8 is out of memory when the next single allocation does not fit; no array and no string
-/// takes more than this.
-const UNWINDING_BYTES: usize = 1024 * 1024 * 1024;
 
 /// What the callbacks that watch the heap work on.
 struct HeapGuard {
     isolate: OnceLock<v8::IsolateHandle>,
     /// The limit, in bytes.
     most: usize,
+    unwinding: usize,
     buffers: Arc<BufferBudget>,
     /// The run's; absent until a run begins.
     meter: OnceLock<Arc<Meter>>,
@@ -95,6 +105,7 @@ impl FreshIsolate {
         let guard = Arc::new(HeapGuard {
             isolate: OnceLock::new(),
             most,
+            unwinding: limits.unwinding_bytes,
             buffers: Arc::clone(&buffers),
             meter: OnceLock::new(),
             exceeded: AtomicBool::new(false),
@@ -108,7 +119,7 @@ impl FreshIsolate {
         let mut isolate = v8::Isolate::new(params);
         isolate.set_microtasks_policy(v8::MicrotasksPolicy::Explicit);
         isolate.set_prepare_stack_trace_callback(stack::prepare);
-        isolate.set_promise_reject_callback(super::in_process::rejections::note);
+        isolate.set_promise_reject_callback(super::execution::rejections::note);
         isolate.set_capture_stack_trace_for_uncaught_exceptions(false, 0);
         isolate.set_oom_error_handler(out_of_memory);
         let _ = guard.isolate.set(isolate.thread_safe_handle());
@@ -220,7 +231,7 @@ unsafe extern "C" fn near_heap_limit(data: *mut c_void, current: usize, _initial
     if guard.exceeded.swap(true, Ordering::AcqRel) {
         current
     } else {
-        current.saturating_add(UNWINDING_BYTES)
+        current.saturating_add(guard.unwinding)
     }
 }
 

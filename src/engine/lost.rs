@@ -6,10 +6,12 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::engine::exit;
 use crate::engine::state::Trip;
 use crate::engine::supervision::Meter;
 
@@ -49,8 +51,19 @@ impl Drop for Running {
     }
 }
 
+/// This process has one run at a time and may end for it (E-3).
+static EXPENDABLE: AtomicBool = AtomicBool::new(false);
+
+/// From now on, what is out of memory ends the process, on V8's own threads too.
+pub(super) fn make_expendable() {
+    EXPENDABLE.store(true, Ordering::Release);
+}
+
 /// Ends the run of this thread and never returns; returns at once on a thread without work.
 pub(super) fn hold_thread() {
+    if EXPENDABLE.load(Ordering::Acquire) {
+        exit::by_limit(Trip::Heap)
+    }
     match RUNNING.take() {
         None => return,
         Some(Work::Run(meter)) => {

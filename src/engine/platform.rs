@@ -10,6 +10,7 @@
 //! link. It is called once, before there is an isolate, with pointers that it does not keep.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
@@ -62,8 +63,18 @@ fn start() -> io::Result<SyncSender<Job>> {
     Ok(sender)
 }
 
+/// Has V8 make no machine code of programs, at the cost of speed. To be called before V8 is started.
+pub(super) fn without_machine_code() {
+    JITLESS.store(true, Ordering::Release);
+}
+
+static JITLESS: AtomicBool = AtomicBool::new(false);
+
 fn initialize() {
     v8::V8::set_flags_from_string(V8_FLAGS);
+    if JITLESS.load(Ordering::Acquire) {
+        v8::V8::set_flags_from_string("--jitless");
+    }
     v8::V8::initialize_platform(v8::new_default_platform(1, false).make_shared());
     v8::V8::initialize();
     v8::icu::set_default_locale(LOCALE);

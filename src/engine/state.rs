@@ -1,19 +1,20 @@
 //! What native functions of one isolate work on.
 //!
 //! Owns the run's state behind the isolate's slot: logs, timers, the lane's handle, and the first limit that
-//! tripped. A program reaches it only through native functions. It calls the lane's handle.
+//! tripped. A program reaches it only through native functions. It calls what is outside of the isolate.
 
 use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
-use crate::codemode::lane::LaneHandle;
 use crate::codemode::program::{Position, PreparedProgram};
-use crate::codemode::{LogLevel, LogSink, StateDraft};
+use crate::codemode::{LogLevel, LogSink};
 use crate::engine::allocator::BufferBudget;
-use crate::engine::in_process::rejections::Rejections;
+use crate::engine::execution::Outside;
+use crate::engine::execution::rejections::Rejections;
 use crate::engine::supervision::Meter;
 use crate::limits::{RunLimits, spell_duration};
 use crate::outcome::{RunFailure, RunFailureKind};
@@ -140,7 +141,7 @@ impl Logs {
         printed.map(|printed| printed.lines).unwrap_or_default()
     }
 
-    fn push(&self, level: LogLevel, line: &str) {
+    pub(super) fn push(&self, level: LogLevel, line: &str) {
         let sink = match &mut *self.printed.lock().unwrap_or_else(PoisonError::into_inner) {
             None => return,
             Some(printed) => {
@@ -200,9 +201,7 @@ pub(super) struct RunState {
     pub(super) bindings: Arc<Bindings>,
     pub(super) limits: RunLimits,
     pub(super) meter: Arc<Meter>,
-    pub(super) lane: LaneHandle,
-    pub(super) logs: Arc<Logs>,
-    pub(super) kept: StateDraft,
+    pub(super) outside: Rc<dyn Outside>,
     pub(super) clock: Arc<SystemClock>,
     pub(super) buffers: Arc<BufferBudget>,
     pub(super) timers: Timers,
@@ -227,12 +226,12 @@ impl RunState {
             }
             self.printed_bytes = self.limits.output_bytes;
             if end > 0 {
-                self.logs.push(level, line.get(..end).unwrap_or_default());
+                self.outside.line(level, line.get(..end).unwrap_or_default());
             }
             return Err(Trip::Output);
         }
         self.printed_bytes += line.len() + 1;
-        self.logs.push(level, line);
+        self.outside.line(level, line);
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::{Clock, SystemClock};
+use crate::engine::exit;
 use crate::engine::state::Trip;
 use crate::limits::RunLimits;
 
@@ -46,6 +47,16 @@ pub(super) struct Meter {
     given_up: AtomicBool,
     abandoned: AtomicBool,
     gave_up: Notify,
+    resort: Resort,
+}
+
+/// What becomes of a run that V8 does not give back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Resort {
+    /// The host is told, and the thread goes on by itself.
+    Forsake,
+    /// The process ends, and its exit code says why.
+    EndProcess,
 }
 
 impl Meter {
@@ -55,6 +66,7 @@ impl Meter {
         spent: Duration,
         cancel: CancellationToken,
         isolate: v8::IsolateHandle,
+        resort: Resort,
     ) -> Arc<Self> {
         let meter = Arc::new(Self {
             clock: SystemClock::new(),
@@ -69,6 +81,7 @@ impl Meter {
             given_up: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
             gave_up: Notify::new(),
+            resort,
         });
         watchdog().watch(&meter);
         meter
@@ -110,6 +123,14 @@ impl Meter {
         self.wall_limit.saturating_sub(self.clock.monotonic())
     }
 
+    /// Why the run must not go on, though no limit has tripped yet; to be asked while no JavaScript runs.
+    pub(super) fn over(&self) -> Option<Trip> {
+        if self.cancel.is_cancelled() {
+            return Some(Trip::Abort);
+        }
+        self.wall_left().is_zero().then_some(Trip::Wall)
+    }
+
     /// Records the first limit that tripped; later ones change nothing.
     pub(super) fn trip(&self, trip: Trip) {
         let _ = self.tripped.compare_exchange(Trip::NONE, trip as u8, Ordering::AcqRel, Ordering::Acquire);
@@ -143,6 +164,9 @@ impl Meter {
     }
 
     fn give_up(&self) {
+        if self.resort == Resort::EndProcess {
+            exit::by_limit(self.tripped().unwrap_or(Trip::Busy));
+        }
         if !self.given_up.swap(true, Ordering::AcqRel) {
             self.gave_up.notify_waiters();
         }
@@ -201,6 +225,11 @@ impl std::fmt::Debug for Meter {
 struct Watchdog {
     meters: Mutex<Vec<std::sync::Weak<Meter>>>,
     changed: Condvar,
+}
+
+/// Starts the watchdog's thread, for a process that may start none later.
+pub(super) fn start() {
+    watchdog();
 }
 
 fn watchdog() -> &'static Watchdog {

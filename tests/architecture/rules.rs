@@ -38,8 +38,9 @@ const HOMES: &[(&str, &[&str])] = &[
 /// The only files with `unsafe` in them: where V8 calls us, and where it takes what we allocate.
 pub(crate) const UNSAFE: &[&str] = &[
     "src/engine/allocator.rs",
-    "src/engine/in_process/rejections.rs",
+    "src/engine/execution/rejections.rs",
     "src/engine/checker/compiler.rs",
+    "src/engine/exit.rs",
     "src/engine/isolate.rs",
     "src/engine/platform.rs",
     "src/engine/stack.rs",
@@ -205,7 +206,8 @@ pub(crate) fn time(file: &SourceFile) -> Vec<String> {
 
 /// The command line alone reads the environment; the library is handed what it needs.
 pub(crate) fn environment(file: &SourceFile) -> Vec<String> {
-    if ["src/main", "src/bin", "src/cli"].iter().any(|home| belongs(&file.name, home)) {
+    // A child knows by its arguments that it is one.
+    if ["src/main", "src/bin", "src/cli", "src/engine/child"].iter().any(|home| belongs(&file.name, home)) {
         return Vec::new();
     }
     paths(&file.tokens)

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use crate::codemode::program::PreparedProgram;
+use crate::codemode::written::Review;
 use crate::outcome::{RunFailure, RunFailureKind};
 use crate::registry::RegistryView;
 use crate::sdk::SdkCache;
@@ -32,12 +33,14 @@ impl ProgramCheck {
         (mode != CheckMode::Off).then_some(Self { checker, mode, sdks })
     }
 
+    /// The check of one program against the tools of a view.
+    pub(in crate::codemode) fn review(&self, view: Arc<RegistryView>) -> Review {
+        let check = self.clone();
+        Box::new(move |program| Box::pin(async move { check.judge(&view, &program).await }))
+    }
+
     /// The notes for a program that may run, or why it may not.
-    pub(in crate::codemode) async fn judge(
-        &self,
-        view: &RegistryView,
-        program: &PreparedProgram,
-    ) -> Result<Vec<String>, RunFailure> {
+    async fn judge(&self, view: &RegistryView, program: &PreparedProgram) -> Result<Vec<String>, RunFailure> {
         let checked = check_program(&*self.checker, declarations(&self.sdks, view), program).await;
         match (self.mode, checked) {
             (CheckMode::Enforce, Ok(report)) if report.has_errors() => Err(refusal(&report)),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::codemode::bindings::Bindings;
 use crate::codemode::program::{PreparedProgram, ProgramError};
-use crate::codemode::run::prepare_text;
+use crate::codemode::written::prepare_text;
 use crate::limits::{RunLimits, spell_duration};
 use crate::pipeline::BoxFuture;
 use crate::registry::RegistryView;

@@ -61,7 +61,7 @@ async fn judged(mode: CheckMode, answer: Result<Findings, CheckError>) -> Result
     let program =
         prepare("const a = 1;\nreturn a", &ProgramLimits::default(), &ToolHints::default()).unwrap();
     let check = ProgramCheck::new(Scripted::new(answer), mode, Arc::default()).unwrap();
-    check.judge(&view(), &program).await
+    check.review(view())(Arc::new(program)).await
 }
 
 /// CM-27

@@ -5,6 +5,7 @@
 //! name. It must never let a panic of the parser out. `prepare` decides what to attempt and words the
 //! errors.
 
+use serde::{Deserialize, Serialize};
 use swc_ecma_ast::{
     BinaryOp, Decl, Expr, Lit, MemberProp, Module, ModuleItem, Prop, PropName, PropOrSpread, Stmt, UnaryOp,
 };
@@ -21,7 +22,7 @@ use super::shape::{VALUE, plan};
 use super::{refuse, stack};
 
 /// A script and the way back to the text.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Built {
     pub(super) script: String,
     pub(super) map: Map,

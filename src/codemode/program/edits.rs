@@ -6,6 +6,8 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::position::{Lines, Position};
 
 /// Changes that are still to be made, by byte offset in the text before.
@@ -16,14 +18,14 @@ pub(super) struct Edits {
 }
 
 /// Text that was put in: where it stands in the changed text, and its length in UTF-16 units.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Insertion {
     at: Position,
     length: u32,
 }
 
 /// The insertions of a text, ordered, to go back with.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Undo {
     insertions: Vec<Insertion>,
 }
@@ -88,7 +90,7 @@ impl Undo {
         let mut shift = 0;
         for insertion in self.insertions.iter().filter(|insertion| insertion.at.line == place.line) {
             if place.column >= insertion.at.column.saturating_add(insertion.length) {
-                shift += insertion.length;
+                shift = u32::saturating_add(shift, insertion.length);
             } else if place.column > insertion.at.column {
                 column = insertion.at.column;
                 break;

@@ -8,6 +8,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use swc_common::errors::{DiagnosticBuilder, Emitter, Handler};
 use swc_common::sync::Lrc;
 use swc_common::{BytePos, GLOBALS, Globals, LineCol, Mark, SourceMap};
@@ -34,7 +35,7 @@ const FOOT: &str = "})";
 const MAX_RENAMED_BYTES: usize = 128 * 1024;
 
 /// How to get from a place of the script to a place of the text that was emitted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) enum Map {
     /// The same lines, and the same columns but for the head.
     InPlace,

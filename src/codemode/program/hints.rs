@@ -4,6 +4,8 @@
 //! Python's `None`, ...) with what exists instead. It must never invent a tool: only names of visible
 //! tools are proposed. `refuse` and the engine's error report use it.
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{nearest, tool_reference, words_of};
 
 /// What the messages may refer to.
@@ -16,7 +18,7 @@ pub struct ToolHints<'a> {
 }
 
 /// What the arguments of one tool are called.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArgumentNames {
     /// Those that every call has.
     pub required: Vec<String>,

@@ -30,6 +30,8 @@ mod tests;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use attempt::{Built, Refusal, attempt};
 use position::Lines;
 
@@ -56,12 +58,14 @@ impl Default for ProgramLimits {
 }
 
 /// A text that is a program, ready for V8. Cheap to clone.
-#[derive(Clone, Debug)]
+///
+/// Its serialised form is for another process of the same version.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PreparedProgram {
     inner: Arc<Prepared>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Prepared {
     built: Built,
     written: String,

@@ -4,38 +4,34 @@
 //! becomes of the isolate's thread. What this isolation cannot promise (a V8 abort ends the host; a built-in that
 //! never looks up keeps a thread) is in `docs/limitations.md`. It calls the pool and the lane.
 
-mod event_loop;
-mod failure;
+mod near;
 mod park;
 mod pool;
-pub(super) mod rejections;
-mod turn;
 mod worker;
 
 use std::fmt;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::clock::{Clock, SystemClock};
-use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
+use crate::codemode::lane::{LaneDriver, LaneHandle};
 use crate::codemode::{CodeRuntime, RunReport, RunRequest};
+use crate::engine::execution::{Ended, engine_exit, shorten};
 use crate::engine::isolate::IsolateLimits;
+use crate::engine::shared_lane::{self, SharedLane};
 use crate::engine::state::{Logs, Trip};
-use crate::engine::supervision::Meter;
+use crate::engine::supervision::{Meter, Resort};
+use crate::engine::surroundings::host_runtime;
 use crate::limits::RunLimits;
-use crate::outcome::{RunFailure, RunFailureKind};
+use crate::outcome::RunFailure;
 use crate::pipeline::BoxFuture;
 
 use pool::Pool;
-use worker::{Ended, Job};
+use worker::Job;
 
 /// How the in-process runtime works.
 #[derive(Clone, Debug)]
@@ -80,16 +76,20 @@ impl InProcessRuntime {
         let cancel = request.cancel.child_token();
         request.cancel = cancel.clone();
         let _cancels = cancel.drop_guard();
+        let mut notes = Vec::new();
         let started = match host_runtime() {
-            Ok(host) => self.start(request, &handle, &lane, &logs, &host).await,
+            Ok(host) => self.start(request, &handle, &lane, &logs, &host, &mut notes).await,
             Err(failure) => Err(failure),
         };
-        let (mut result, busy, notes) = match started {
-            Ok(Ended { result, busy, notes }) => (result, busy, notes),
-            Err(failure) => (Err(failure), Duration::ZERO, Vec::new()),
+        let (mut result, busy) = match started {
+            Ok(Ended { result, busy, notes: ended }) => {
+                notes.extend(ended);
+                (result, busy)
+            }
+            Err(failure) => (Err(failure), Duration::ZERO),
         };
         handle.close();
-        let report = finish(&handle, lane).await;
+        let report = shared_lane::finish(&handle, lane).await;
         let printed = logs.take();
         if let Err(failure) = &mut result {
             shorten(&mut failure.message);
@@ -105,22 +105,35 @@ impl InProcessRuntime {
         lane: &SharedLane,
         logs: &Arc<Logs>,
         host: &Handle,
+        notes: &mut Vec<String>,
     ) -> Result<Ended, RunFailure> {
-        let limits = request.limits.clone();
-        // Waiting for an isolate is part of the run: it counts, and it ends with it.
-        let clock = SystemClock::new();
-        let left = limits.wall.saturating_sub(request.spent);
+        let RunRequest { program, bindings, limits, session: _, clock, state, cancel, logs: _ } = request;
+        // Preparing and waiting for an isolate are part of the run: they count, and they end with it.
+        let begun = clock.monotonic();
+        let (program, told) = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(Trip::Abort.failure(&limits)),
+            prepared = program.prepare(&bindings) => prepared?,
+            () = clock.sleep(limits.wall) => return Err(Trip::Wall.failure(&limits)),
+        };
+        *notes = told;
+        let spent = clock.monotonic().saturating_sub(begun);
+        let waiting = SystemClock::new();
         let ready = tokio::select! {
             biased;
-            () = request.cancel.cancelled() => return Err(Trip::Abort.failure(&limits)),
+            () = cancel.cancelled() => return Err(Trip::Abort.failure(&limits)),
             ready = self.pool.take(isolate_limits(&limits)) => ready.map_err(|error| engine_exit(&error.to_string()))?,
-            () = clock.sleep(left) => return Err(Trip::Wall.failure(&limits)),
+            () = waiting.sleep(limits.wall.saturating_sub(spent)) => return Err(Trip::Wall.failure(&limits)),
         };
-        let spent = request.spent.saturating_add(clock.monotonic());
-        let meter = Meter::new(&limits, spent, request.cancel.clone(), ready.isolate());
+        let spent = spent.saturating_add(waiting.monotonic());
+        let meter = Meter::new(&limits, spent, cancel.clone(), ready.isolate(), Resort::Forsake);
         let (reply, ended) = oneshot::channel();
         let job = Job {
-            request,
+            program,
+            bindings,
+            limits: limits.clone(),
+            state,
+            cancel,
             handle: handle.clone(),
             lane: lane.clone(),
             logs: Arc::clone(logs),
@@ -141,53 +154,12 @@ impl InProcessRuntime {
     }
 }
 
-/// The host's runtime, or what it lacks.
-fn host_runtime() -> Result<Handle, RunFailure> {
-    let host = Handle::try_current()
-        .map_err(|_| unusable("programs need a tokio runtime around them, and there is none"))?;
-    // There is no way to ask, and a wait without timers panics: better here than in the middle of a run.
-    let waits = || drop(SystemClock::new().sleep(Duration::ZERO));
-    catch_unwind(waits).map_err(|_| {
-        unusable("the host's tokio runtime has no timers; build it with `enable_time()` or `enable_all()`")
-    })?;
-    Ok(host)
-}
-
-fn unusable(what: &str) -> RunFailure {
-    RunFailure::new(RunFailureKind::EngineExit, what)
-}
-
-/// Waits until every started call is settled, which goes on when the host stops waiting.
-async fn finish(handle: &LaneHandle, lane: SharedLane) -> LaneReport {
-    match Handle::try_current() {
-        Ok(host) if handle.submitted() > 0 => {
-            host.spawn(async move { lane.finish().await }).await.unwrap_or_default()
-        }
-        _ => lane.finish().await,
-    }
-}
+/// Built-ins do not look up while they allocate, and V8, out of memory, would end the host when the next single allocation
+/// does not fit; no array and no string takes more than this.
+const UNWINDING_BYTES: usize = 1024 * 1024 * 1024;
 
 fn isolate_limits(limits: &RunLimits) -> IsolateLimits {
-    IsolateLimits { heap_bytes: limits.heap_bytes, array_buffer_bytes: limits.array_buffer_bytes }
-}
-
-fn engine_exit(reason: &str) -> RunFailure {
-    RunFailure::new(
-        RunFailureKind::EngineExit,
-        format!("the engine failed: {reason}; running the program again may help"),
-    )
-}
-
-/// The longest message of a failure, in bytes. The limit of output does not hold for it: what went wrong has to be
-/// told whatever was printed before, and however little may be.
-const MAX_MESSAGE: usize = 16 * 1024;
-
-/// Keeps the beginning of a message that is too long, and says so.
-pub(super) fn shorten(message: &mut String) {
-    if message.len() > MAX_MESSAGE {
-        message.truncate(message.floor_char_boundary(MAX_MESSAGE));
-        message.push_str("... (the rest of the message was cut)");
-    }
+    IsolateLimits::of(limits, UNWINDING_BYTES)
 }
 
 impl CodeRuntime for InProcessRuntime {
@@ -208,51 +180,5 @@ impl CodeRuntime for InProcessRuntime {
 impl fmt::Debug for InProcessRuntime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InProcessRuntime").field("lost_threads", &self.lost_threads()).finish_non_exhaustive()
-    }
-}
-
-/// The lane's one future. The isolate's thread works it while the program runs, so that a call costs no change of
-/// threads; the host works it to its end afterwards, also when that thread is lost.
-#[derive(Clone)]
-struct SharedLane {
-    driving: Arc<Mutex<Driving>>,
-}
-
-enum Driving {
-    Works(Pin<Box<dyn Future<Output = LaneReport> + Send>>),
-    /// At its end; the report is there until it is taken.
-    Done(Option<LaneReport>),
-    /// It panicked. It must not be polled again.
-    Broken,
-}
-
-impl SharedLane {
-    fn new(driver: LaneDriver) -> Self {
-        Self { driving: Arc::new(Mutex::new(Driving::Works(Box::pin(driver.drive())))) }
-    }
-
-    /// Does what there is to do. False when the lane is broken: what it has not settled yet, it never will.
-    fn work(&self, context: &mut Context<'_>) -> bool {
-        let mut driving = self.driving.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Driving::Works(future) = &mut *driving {
-            match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-                Ok(Poll::Pending) => {}
-                Ok(Poll::Ready(report)) => *driving = Driving::Done(Some(report)),
-                Err(_) => *driving = Driving::Broken,
-            }
-        }
-        !matches!(*driving, Driving::Broken)
-    }
-
-    async fn finish(&self) -> LaneReport {
-        poll_fn(|context| {
-            self.work(context);
-            match &mut *self.driving.lock().unwrap_or_else(PoisonError::into_inner) {
-                Driving::Works(_) => Poll::Pending,
-                Driving::Done(report) => Poll::Ready(report.take().unwrap_or_default()),
-                Driving::Broken => Poll::Ready(LaneReport::default()),
-            }
-        })
-        .await
     }
 }

@@ -41,18 +41,31 @@ impl Wake for Parker {
     }
 }
 
-/// Works `future` to its end on this thread.
-pub(super) fn block_on<F: Future>(future: F) -> F::Output {
-    let parker = Arc::new(Parker { thread: thread::current(), woken: AtomicBool::new(false) });
-    let waker = Waker::from(Arc::clone(&parker));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
-        }
-        while !parker.woken.swap(false, Ordering::AcqRel) {
-            thread::park();
+/// The executor of the thread that it was made on.
+pub(super) struct Park {
+    parker: Arc<Parker>,
+    waker: Waker,
+}
+
+impl Park {
+    /// For this thread.
+    pub(super) fn new() -> Self {
+        let parker = Arc::new(Parker { thread: thread::current(), woken: AtomicBool::new(false) });
+        let waker = Waker::from(Arc::clone(&parker));
+        Self { parker, waker }
+    }
+
+    /// Works `future` to its end.
+    pub(super) fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let mut context = Context::from_waker(&self.waker);
+        let mut future = pin!(future);
+        loop {
+            if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+                return output;
+            }
+            while !self.parker.woken.swap(false, Ordering::AcqRel) {
+                thread::park();
+            }
         }
     }
 }
@@ -73,7 +86,7 @@ mod model {
             let waiting = {
                 let shared = loom::sync::Arc::clone(&shared);
                 thread::spawn(move || {
-                    block_on(poll_fn(|context| {
+                    Park::new().block_on(poll_fn(|context| {
                         shared.1.register_by_ref(context.waker());
                         if shared.0.load(Ordering::Acquire) { Poll::Ready(()) } else { Poll::Pending }
                     }));

@@ -13,8 +13,8 @@ pub(super) fn get(
     value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Some(key) = text(scope, args, 0) else { return };
-    if let Some(kept) = state(scope).and_then(|state| state.kept.get(&key)) {
-        give_text(scope, value, &kept.to_string());
+    if let Some(kept) = state(scope).and_then(|state| state.outside.kept().get(&key)) {
+        give_text(scope, value, &kept);
     }
 }
 
@@ -26,7 +26,7 @@ pub(super) fn set(
 ) {
     let Some(key) = text(scope, args, 0) else { return };
     let Some(json) = text(scope, args, 1) else { return };
-    let set = state(scope).map_or(Ok(()), |state| state.kept.set(&key, &json));
+    let set = state(scope).map_or(Ok(()), |state| state.outside.kept().set(&key, &json));
     refuse(scope, set);
 }
 
@@ -37,7 +37,7 @@ pub(super) fn delete(
     value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
     let Some(key) = text(scope, args, 0) else { return };
-    match state(scope).map_or(Ok(false), |state| state.kept.delete(&key)) {
+    match state(scope).map_or(Ok(false), |state| state.outside.kept().delete(&key)) {
         Ok(had) => value.set_bool(had),
         Err(error) => throw(scope, &error.to_string()),
     }
@@ -49,7 +49,7 @@ pub(super) fn keys(
     _args: &v8::FunctionCallbackArguments<'_>,
     value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let keys = state(scope).map(|state| state.kept.keys()).unwrap_or_default();
+    let keys = state(scope).map(|state| state.outside.kept().keys()).unwrap_or_default();
     give_texts(scope, value, keys.iter().map(String::as_str));
 }
 
@@ -59,7 +59,7 @@ pub(super) fn commit(
     _args: &v8::FunctionCallbackArguments<'_>,
     _value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
-    let committed = state(scope).map_or(Ok(()), |state| state.kept.commit());
+    let committed = state(scope).map_or(Ok(()), |state| state.outside.kept().commit());
     refuse(scope, committed);
 }
 

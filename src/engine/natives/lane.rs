@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 use crate::codemode::LogLevel;
-use crate::codemode::lane::SubmitError;
+use crate::engine::execution::Refused;
 use crate::engine::natives::{MAX_TEXT, give_texts, state, stop, text, throw, throw_type};
 use crate::engine::state::Trip;
 use crate::ids::{ToolName, nearest};
@@ -23,25 +23,18 @@ pub(super) fn submit(
         return throw(scope, "arguments must be JSON text");
     };
     let Some(state) = state(scope) else { return };
-    let tool = index.and_then(|index| state.bindings.tool(index)).cloned();
+    let Some(index) = index.filter(|index| state.bindings.tool(*index).is_some()) else {
+        return throw(scope, "there is no such tool");
+    };
     if json.len() > state.limits.argument_bytes {
         let limit = state.limits.argument_bytes;
         return throw_type(scope, &format!("args is over {limit} bytes as JSON; pass less, or split it"));
     }
-    let parsed = serde_json::from_str(&json);
-    let (tool, arguments) = match (tool, parsed) {
-        (Some(tool), Ok(arguments)) => (tool, arguments),
-        (None, _) => return throw(scope, "there is no such tool"),
-        (_, Err(error)) => {
-            return throw(scope, &format!("the arguments are not JSON that can be read: {error}"));
-        }
-    };
-    match state.lane.submit(tool, arguments) {
+    match state.outside.submit(index, json) {
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
         Ok(n) => value.set_double(n as f64),
-        Err(SubmitError::TooMany { .. }) => stop(scope, Trip::Calls),
-        Err(SubmitError::TooLarge { .. }) => stop(scope, Trip::Queue),
-        Err(error @ SubmitError::Closed) => throw(scope, &error.to_string()),
+        Err(Refused::Trip(trip)) => stop(scope, trip),
+        Err(Refused::Error(message)) => throw(scope, &message),
     }
 }
 

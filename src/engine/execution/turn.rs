@@ -3,16 +3,16 @@
 //! Owns the scopes, the busy meter's bracket around every entry, and the microtask checkpoint after it. It never
 //! waits. It calls the entry functions of the runtime JavaScript.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::codemode::lane::Settlement;
-use crate::engine::in_process::failure::{self, Description};
-use crate::engine::in_process::rejections::Thrown;
+use crate::codemode::wire::Outcome;
+use crate::engine::execution::failure::{self, Description};
+use crate::engine::execution::host_bug;
+use crate::engine::execution::rejections::Thrown;
 use crate::engine::isolate::FreshIsolate;
 use crate::engine::stack::PROGRAM_NAME;
 use crate::engine::state::RunState;
-use crate::json::has_big_integer;
-use crate::outcome::{ErrorCode, RunFailure, RunFailureKind};
+use crate::outcome::{RunFailure, RunFailureKind};
 
 /// What one entry led to.
 pub(super) enum Turn {
@@ -125,16 +125,15 @@ impl FreshIsolate {
     }
 
     /// Settles calls of the program, in order.
-    pub(super) fn settle(&mut self, settlements: Vec<Settlement>) -> Turn {
+    pub(super) fn settle(&mut self, settlements: &[Outcome<'_>]) -> Turn {
         self.metered(|this| {
             let settle = this.entry.settle.clone();
-            let most = this.state().map_or(0, |state| state.limits.value_bytes());
             enter!(this, scope);
             for settlement in settlements {
                 // Its own handles, so that the texts of many do not live at the same time.
                 v8::scope!(let scope, scope);
                 v8::tc_scope!(let scope, scope);
-                let settled = settle_one(scope, &settle, settlement, most);
+                let settled = settle_one(scope, &settle, settlement);
                 if scope.has_terminated() {
                     return Turn::Terminated;
                 }
@@ -270,40 +269,15 @@ fn checkpoint(scope: &mut v8::PinnedRef<'_, v8::TryCatch<'_, '_, v8::HandleScope
 fn settle_one(
     scope: &mut v8::PinScope<'_, '_>,
     settle: &v8::Global<v8::Function>,
-    Settlement { n, tool, result }: Settlement,
-    most: usize,
+    Outcome { n, ok, big, text }: &Outcome<'_>,
 ) -> bool {
-    let (mut ok, mut text, mut big) = match result {
-        Ok(value) => (true, value.to_string(), has_big_integer(&value)),
-        Err(failure) => {
-            let report = json!({
-                "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
-            });
-            let big = failure.details.as_ref().is_some_and(has_big_integer);
-            (false, report.to_string(), big)
-        }
-    };
-    // The lane has refused such values; the details of a failure may be as large, and V8 does not forgive the host a
-    // string that does not fit.
-    if text.len() > most {
-        let message = format!(
-            "what the tool gave takes {} bytes, and a program can take {most} at a time; ask it for less",
-            text.len()
-        );
-        let report = json!({"tool": tool, "code": ErrorCode::InvalidToolOutput, "message": message});
-        (ok, text, big) = (false, report.to_string(), false);
-    }
-    let Some(text) = v8::String::new(scope, &text) else { return false };
+    let Some(text) = v8::String::new(scope, text) else { return false };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
-    let n = v8::Number::new(scope, n as f64);
-    let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
+    let n = v8::Number::new(scope, *n as f64);
+    let (ok, big) = (v8::Boolean::new(scope, *ok), v8::Boolean::new(scope, *big));
     let receiver = v8::undefined(scope).into();
     let args = [n.into(), ok.into(), text.into(), big.into()];
     settle.open(scope).call(scope, receiver, &args).is_some()
-}
-
-pub(super) fn host_bug(what: &str) -> RunFailure {
-    RunFailure::new(RunFailureKind::EngineExit, format!("a bug of the host: {what}"))
 }
 
 /// Reads the JSON text of a finished program.

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::codemode::bindings::Bindings;
 use crate::codemode::program::{Position, PreparedProgram, ProgramError, ToolHints, explain_missing_global};
-use crate::engine::in_process::shorten;
+use crate::engine::execution::shorten;
 use crate::engine::stack::{first_position, place_text};
 use crate::ids::ToolName;
 use crate::outcome::{RunFailure, RunFailureKind};

@@ -2,33 +2,18 @@
 //!
 //! Owns the order of events and the decision how a program ended. Every wait has an end: an outcome of a call, a
 //! timer, the wall limit, cancellation, or, with nothing left to wait for, a deadlock at once (CM-24). It calls
-//! the isolate's turns and works the lane.
+//! the isolate's turns and waits for what is outside of it.
 
-use std::future::poll_fn;
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
+use std::rc::Rc;
 
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 
-use crate::clock::{Clock, Sleep};
-use crate::codemode::lane::Settlement;
-use crate::engine::in_process::rejections::Thrown;
-use crate::engine::in_process::turn::{Finished, Standing, Turn, host_bug, parse_result};
-use crate::engine::in_process::{SharedLane, failure};
+use crate::engine::execution::rejections::Thrown;
+use crate::engine::execution::turn::{Finished, Standing, Turn, parse_result};
+use crate::engine::execution::{Event, Waiting, failure, host_bug};
 use crate::engine::isolate::FreshIsolate;
-use crate::engine::state::Trip;
+use crate::engine::state::{RunState, Trip};
 use crate::outcome::{RunFailure, RunFailureKind};
-
-enum Event {
-    Settled(Vec<Settlement>),
-    Timer(u64),
-    Trip(Trip),
-}
-
-/// Most outcomes that one entry into the isolate delivers.
-const BATCH: usize = 256;
 
 /// What a program that came to its end leaves.
 pub(super) struct Returned {
@@ -38,22 +23,15 @@ pub(super) struct Returned {
 }
 
 /// Runs the isolate's program to its end; `begun` is called once when its first turn is over.
-pub(super) async fn run(
-    isolate: &mut FreshIsolate,
-    lane: &SharedLane,
-    cancel: &CancellationToken,
-    begun: impl FnOnce(),
-) -> Result<Returned, RunFailure> {
-    let over = isolate.state().is_some_and(|state| state.meter.wall_left().is_zero());
-    let ended = if cancel.is_cancelled() { Some(Trip::Abort) } else { over.then_some(Trip::Wall) };
-    if let Some(trip) = ended {
+pub(super) fn run(isolate: &mut FreshIsolate, begun: impl FnOnce()) -> Result<Returned, RunFailure> {
+    if let Some(trip) = isolate.state().and_then(|state| state.meter.over()) {
         begun();
         return Err(ended_by(isolate, trip));
     }
     let started = isolate.start();
     begun();
     let (mut turn, promise) = started?;
-    let mut turns = Turns::default();
+    let mut settled_last = false;
     loop {
         match turn {
             Turn::Threw(thrown) => return Err(threw(isolate, &thrown, false)),
@@ -68,107 +46,25 @@ pub(super) async fn run(
             Standing::Threw(thrown) => return Err(threw(isolate, &thrown, false)),
             Standing::Pending => {}
         }
-        let event = match record_state(isolate, cancel).await {
-            Some(trip) => Some(Event::Trip(trip)),
-            None => next_event(isolate, lane, cancel, turns).await,
-        };
-        turns = Turns { settled_last: matches!(event, Some(Event::Settled(_))) };
+        let event = next_event(isolate, settled_last);
+        settled_last = matches!(event, Some(Event::Settled(_)));
         turn = match event {
             None => return Err(deadlock(isolate)),
-            Some(Event::Settled(settlements)) => isolate.settle(settlements),
+            Some(Event::Settled(settlements)) => isolate.settle(&settlements),
             Some(Event::Timer(id)) => isolate.fire(id),
             Some(Event::Trip(trip)) => return Err(ended_by(isolate, trip)),
         };
     }
 }
 
-/// Puts what the program has committed into the ledger before it goes on (CM-11); the limit that ended the wait.
-async fn record_state(isolate: &mut FreshIsolate, cancel: &CancellationToken) -> Option<Trip> {
-    let state = isolate.state()?;
-    if !state.kept.has_unrecorded() {
-        return None;
+/// What moves the program on, once what it has committed is in the ledger (CM-11).
+fn next_event(isolate: &mut FreshIsolate, settled_last: bool) -> Option<Event> {
+    let RunState { outside, timers, clock, meter, .. } = isolate.state()?;
+    let outside = Rc::clone(outside);
+    match outside.record(meter) {
+        Some(trip) => Some(Event::Trip(trip)),
+        None => outside.next(Waiting { timers, clock, meter, settled_last }),
     }
-    tokio::select! {
-        () = state.kept.record() => None,
-        () = cancel.cancelled() => Some(Trip::Abort),
-        () = state.clock.sleep(state.meter.wall_left()) => Some(Trip::Wall),
-    }
-}
-
-/// Whose turn it is when a call has settled and a timer is due: neither can keep the other waiting for ever.
-#[derive(Clone, Copy, Default)]
-struct Turns {
-    settled_last: bool,
-}
-
-/// The next thing that can move the program on; nothing when nothing ever will.
-async fn next_event(
-    isolate: &mut FreshIsolate,
-    lane: &SharedLane,
-    cancel: &CancellationToken,
-    turns: Turns,
-) -> Option<Event> {
-    let state = isolate.state()?;
-    let handle = state.lane.clone();
-    let clock = Arc::clone(&state.clock);
-    let meter = Arc::clone(&state.meter);
-    let mut timer: Option<Sleep> = None;
-    let mut wall: Option<Sleep> = None;
-    let mut cancelled = pin!(cancel.cancelled());
-    poll_fn(|context| {
-        // First, since a program may never have to wait.
-        if cancel.is_cancelled() {
-            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
-        }
-        if meter.wall_left().is_zero() {
-            return Poll::Ready(Some(Event::Trip(Trip::Wall)));
-        }
-        if !lane.work(context) {
-            return Poll::Ready(Some(Event::Trip(Trip::Panic)));
-        }
-        // Again, since the lane may have closed for it meanwhile: a program must not see how its run ends (CM-30).
-        if cancel.is_cancelled() {
-            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
-        }
-        if turns.settled_last
-            && let Some(id) = state.timers.take_due(clock.monotonic())
-        {
-            return Poll::Ready(Some(Event::Timer(id)));
-        }
-        if let Poll::Ready(first) = handle.poll_settled(context) {
-            let mut settled = vec![first];
-            while settled.len() < BATCH
-                && let Some(next) = handle.take_settled()
-            {
-                settled.push(next);
-            }
-            return Poll::Ready(Some(Event::Settled(settled)));
-        }
-        let next_due = state.timers.next_due();
-        if let Some(id) = state.timers.take_due(clock.monotonic()) {
-            return Poll::Ready(Some(Event::Timer(id)));
-        }
-        if next_due.is_none() && handle.outstanding() == 0 {
-            return Poll::Ready(None);
-        }
-        if cancelled.as_mut().poll(context).is_ready() {
-            return Poll::Ready(Some(Event::Trip(Trip::Abort)));
-        }
-        if wall.get_or_insert_with(|| clock.sleep(meter.wall_left())).as_mut().poll(context).is_ready() {
-            return Poll::Ready(Some(Event::Trip(Trip::Wall)));
-        }
-        if let Some(due) = next_due {
-            let sleep = timer.get_or_insert_with(|| clock.sleep(due.saturating_sub(clock.monotonic())));
-            if sleep.as_mut().poll(context).is_ready() {
-                timer = None;
-                if let Some(id) = state.timers.take_due(clock.monotonic().max(due)) {
-                    return Poll::Ready(Some(Event::Timer(id)));
-                }
-            }
-        }
-        Poll::Pending
-    })
-    .await
 }
 
 fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result<Returned, RunFailure> {

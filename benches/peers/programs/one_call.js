@@ -1,0 +1,1 @@
+return await tools.noop({ n: 1 });

@@ -1,0 +1,1 @@
+await noop(n=1)

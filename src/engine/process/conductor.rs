@@ -1,0 +1,248 @@
+//! The thread of the host that conducts one child.
+//!
+//! Owns a child from its start to its end: greets it, waits for a run, carries it on, and makes the child available
+//! again or ends it. It is that thread which started the process, so that the two end together. It never decides which
+//! run a child gets. It calls the pool and the conversation.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::clock::{Clock, SystemClock};
+use crate::codemode::bindings::Bindings;
+use crate::codemode::wire::{PROTOCOL, ToChild, ToHost};
+use crate::engine::child::{Hello, LayerReport, Ready};
+use crate::engine::isolate::IsolateLimits;
+use crate::engine::process::converse::{Job, carry_on};
+use crate::engine::process::options::{ProcessError, ProcessOptions};
+use crate::engine::process::os_process::{Process, path};
+use crate::engine::process::pool::Pool;
+use crate::engine::process::wake::Bell;
+use crate::ids::SessionId;
+
+/// How long a program may take to become a child; one that never answers is none.
+const START: Duration = Duration::from_secs(30);
+
+/// How long a child that has closed its socket may take to end.
+pub(super) const ENDING: Duration = Duration::from_millis(200);
+
+/// Most bytes that a child says of itself.
+const READY_BYTES: usize = 64 * 1024;
+
+/// What V8 gets on top of a program's heap to unwind; a child that uses that up as well is at its end, and says so.
+const UNWINDING_BYTES: usize = 192 * 1024 * 1024;
+
+/// What is asked of a conductor.
+enum Order {
+    Nothing,
+    Run(Box<Job>),
+    /// Ends the child.
+    Stop,
+    /// The child has ended.
+    Gone,
+}
+
+/// A child that waits for a program. Dropping it ends it.
+pub(super) struct Idle {
+    order: Arc<Mutex<Order>>,
+    bell: Arc<Bell>,
+}
+
+impl Idle {
+    /// Gives it a run; one that has died meanwhile gives it back.
+    pub(super) fn offer(self, job: Job) {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        if !matches!(*order, Order::Nothing) {
+            return job.give_back();
+        }
+        *order = Order::Run(Box::new(job));
+        self.bell.ring();
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        if matches!(*order, Order::Nothing) {
+            *order = Order::Stop;
+            self.bell.ring();
+        }
+    }
+}
+
+/// Starts a child on a thread of its own, after `delay`. What becomes of it, the pool is told.
+pub(super) fn start(pool: &Arc<Pool>, delay: Duration) -> Result<(), ProcessError> {
+    let (weak, options) = (Arc::downgrade(pool), pool.options().clone());
+    let conduct = move || {
+        let conductor = Bell::new().map_err(|error| ProcessError::Start {
+            program: path(&options.program).display().to_string(),
+            reason: error.to_string(),
+        });
+        let ended = conductor.and_then(|bell| {
+            let order = Arc::new(Mutex::new(Order::Nothing));
+            let mut conductor =
+                Conductor { pool: weak.clone(), options, bell, order, runs: 0, session: None };
+            conductor.rest(delay);
+            conductor.conduct()
+        });
+        if let Some(pool) = weak.upgrade() {
+            pool.ended(ended);
+        }
+    };
+    thread::Builder::new()
+        .name("isolane-child".to_owned())
+        .spawn(conduct)
+        .map(drop)
+        .map_err(|error| ProcessError::Start { program: "a thread".to_owned(), reason: error.to_string() })
+}
+
+struct Conductor {
+    pool: Weak<Pool>,
+    options: ProcessOptions,
+    bell: Arc<Bell>,
+    order: Arc<Mutex<Order>>,
+    runs: u32,
+    /// Whose programs it runs, once it has run one (E-2).
+    session: Option<SessionId>,
+}
+
+impl Conductor {
+    fn conduct(&mut self) -> Result<(), ProcessError> {
+        let mut process = Process::start(&self.options.program)?;
+        let hello = Hello {
+            host: std::process::id(),
+            isolate: IsolateLimits::of(&self.options.limits, UNWINDING_BYTES),
+            jitless: self.options.jitless,
+        };
+        ToChild::Hello(&serde_json::to_string(&hello).unwrap_or_default()).encode(&mut process.out);
+        let layers = self.greet(&mut process)?;
+        let lacks: Vec<_> =
+            layers.iter().filter(|report| !report.state.is_on()).map(|report| report.layer).collect();
+        if self.options.require_sandbox && !lacks.is_empty() {
+            return Err(ProcessError::Sandbox { lacks });
+        }
+        tracing::debug!(pid = process.pid(), "a child is ready");
+        let mut bindings: Option<Arc<Bindings>> = None;
+        let mut first = Some(layers);
+        loop {
+            let Some(pool) = self.pool.upgrade() else { return Ok(()) };
+            let idle = Idle { order: Arc::clone(&self.order), bell: Arc::clone(&self.bell) };
+            pool.ready(idle, self.session.as_ref(), first.take());
+            drop(pool);
+            let Some(job) = self.next_job(&mut process) else { return Ok(()) };
+            self.session.get_or_insert_with(|| job.request.session.clone());
+            self.runs += 1;
+            let last = self.runs >= self.options.runs_per_child;
+            if !carry_on(&mut process, *job, &mut bindings, &self.bell, self.options.resident_bytes, last) {
+                return Ok(());
+            }
+            // It has been a child: that it is none any more is no failure of its start.
+            if let Err(error) = self.greet(&mut process) {
+                tracing::debug!(%error, "a child is not ready again");
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits until the child says that it can take a program.
+    fn greet(&self, process: &mut Process) -> Result<Vec<LayerReport>, ProcessError> {
+        let clock = SystemClock::new();
+        let silent = |what: String| ProcessError::NoAnswer {
+            program: path(&self.options.program).display().to_string(),
+            what,
+        };
+        loop {
+            process.send();
+            match process.frames.next(READY_BYTES) {
+                Ok(None) => {}
+                Ok(Some(frame)) => match ToHost::decode(frame) {
+                    Ok(ToHost::Ready(text)) => return accept(text).map_err(silent),
+                    _ => return Err(silent("answered with something else".to_owned())),
+                },
+                Err(violation) => return Err(silent(format!("answered with something else: {violation}"))),
+            }
+            if process.ended {
+                return Err(silent(process.end(ENDING).to_string()));
+            }
+            if self.is_stopped() {
+                return Err(ProcessError::Closed);
+            }
+            let Some(left) = START.checked_sub(clock.monotonic()).filter(|left| !left.is_zero()) else {
+                return Err(silent(format!("did not answer within {} s", START.as_secs())));
+            };
+            wait(process, &self.bell, Some(left));
+            self.bell.heard();
+            process.receive();
+        }
+    }
+
+    /// The next run; nothing when the child is to end, or has ended.
+    fn next_job(&self, process: &mut Process) -> Option<Box<Job>> {
+        loop {
+            self.bell.heard();
+            {
+                let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+                // What waits says nothing; if it does, it is not to be trusted with a program.
+                if process.ended || process.frames.is_partial() {
+                    return match std::mem::replace(&mut *order, Order::Gone) {
+                        // It died as it was given a program, of which nothing was sent: the next child has it.
+                        Order::Run(job) => {
+                            job.give_back();
+                            None
+                        }
+                        _ => None,
+                    };
+                }
+                match std::mem::replace(&mut *order, Order::Nothing) {
+                    Order::Run(job) => return Some(job),
+                    Order::Nothing => {}
+                    Order::Stop | Order::Gone => {
+                        *order = Order::Gone;
+                        return None;
+                    }
+                }
+            }
+            wait(process, &self.bell, None);
+            process.receive();
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.pool.upgrade().is_none()
+    }
+
+    /// Waits before a start, since the one before failed.
+    fn rest(&self, delay: Duration) {
+        if delay.is_zero() {
+            return;
+        }
+        let timeout = Timespec::try_from(delay).ok();
+        let _ = poll(&mut [PollFd::from_borrowed_fd(self.bell.fd(), PollFlags::IN)], timeout.as_ref());
+    }
+}
+
+/// The layers that a child reports, or what is wrong with it.
+fn accept(text: &str) -> Result<Vec<LayerReport>, String> {
+    let Ready { protocol, version, layers, failure } =
+        serde_json::from_str(text).map_err(|error| format!("answered with something else: {error}"))?;
+    if protocol != PROTOCOL || version != env!("CARGO_PKG_VERSION") {
+        return Err(format!("is of version {version}"));
+    }
+    failure.map_or(Ok(layers), |failure| Err(format!("could not begin: {failure}")))
+}
+
+/// Waits for the child, the bell, or so long.
+pub(super) fn wait(process: &Process, bell: &Bell, most: Option<Duration>) {
+    let timeout = most.and_then(|most| Timespec::try_from(most).ok());
+    let room = if process.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
+    let ears = if process.ended { PollFlags::empty() } else { PollFlags::IN };
+    let socket = process.fd();
+    let mut fds =
+        [PollFd::from_borrowed_fd(bell.fd(), PollFlags::IN), PollFd::from_borrowed_fd(socket, ears | room)];
+    // The end of the socket is always told: it would be news for ever.
+    let fds = if process.ended { &mut fds[..1] } else { &mut fds[..] };
+    // Interrupted is as good as woken.
+    let _ = poll(fds, timeout.as_ref());
+}
