@@ -5,15 +5,15 @@
 //! and becomes a recursive definition; everything else is interned bottom-up. Must never look at the schema
 //! except for names and documentation. `union` owns what makes a list of branches one type.
 
-use std::collections::{BTreeSet, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::HashMap;
 
+use super::arena::Arena;
 use super::conjunction::Term;
 use super::cycles::{circular_unions, for_each_child};
 use super::document::NodeId;
 use super::graph::{Graph, ObjectShape, Part, RestShape, Shape, StateId};
 use super::keywords::Keywords;
-use super::parts::{long, weigh};
+use super::parts::long;
 use super::sharing::name_shared;
 use super::{
     Definition, DefinitionId, Doc, KeyPattern, Member, ObjectType, Rest, Type, TypeId, TypeIr, Variant,
@@ -59,47 +59,12 @@ pub(super) fn canonical(graph: &Graph<'_>) -> TypeIr {
         }
     }
     widenings.sort_by(|left, right| (&left.pointer, left.reason).cmp(&(&right.pointer, right.reason)));
-    let mut ir = TypeIr { types: arena.types, definitions, root, doc, widenings };
+    let mut ir = TypeIr { types: arena.into_types(), definitions, root, doc, widenings };
     name_shared(&mut ir, |ty| match hints.get(ty.index()) {
         Some(Some(node)) => graph.document.hint(*node),
         _ => String::new(),
     });
     ir
-}
-
-/// The types so far, each once.
-#[derive(Debug, Default)]
-pub(super) struct Arena {
-    types: Vec<Type>,
-    /// About how many words each takes to print, named parts counting one.
-    weights: Vec<u64>,
-    by_hash: BTreeSet<(u64, TypeId)>,
-}
-
-impl Arena {
-    pub(super) fn get(&self, id: TypeId) -> &Type {
-        self.types.get(id.index()).unwrap_or(&Type::Json)
-    }
-
-    pub(super) fn weight(&self, id: TypeId) -> u64 {
-        self.weights.get(id.index()).copied().unwrap_or(1)
-    }
-
-    pub(super) fn intern(&mut self, ty: Type) -> TypeId {
-        let mut hasher = DefaultHasher::new();
-        ty.hash(&mut hasher);
-        let hash = hasher.finish();
-        let mut same = self.by_hash.range((hash, TypeId(0))..=(hash, TypeId(u32::MAX))).map(|(_, id)| *id);
-        if let Some(id) = same.find(|id| self.types.get(id.index()) == Some(&ty)) {
-            return id;
-        }
-        let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
-        self.by_hash.insert((hash, id));
-        let weight = weigh(&ty, |part| self.weights.get(part.index()).copied().unwrap_or(1));
-        self.weights.push(weight);
-        self.types.push(ty);
-        id
-    }
 }
 
 struct Canon<'g, 'a> {
@@ -280,7 +245,7 @@ impl Canon<'_, '_> {
         let ty = match part {
             Part::Null => Type::Null,
             Part::Boolean => Type::Boolean,
-            Part::Number => Type::Number,
+            Part::Number { .. } => Type::Number,
             Part::String => Type::String,
             Part::Literal(literal) => Type::Literal(literal.clone()),
             Part::Array { item, .. } => Type::Array(self.type_of(*item)),
@@ -348,9 +313,7 @@ impl Canon<'_, '_> {
     /// Adds to the documentation that a schema has given what its type carries, unless that is printed with a name.
     fn complete(&self, doc: &mut Doc, given: Option<NodeId>, state: StateId) {
         let graph = self.graph;
-        if let Some(Some(ty)) = self.finished.get(state.0 as usize)
-            && matches!(self.arena.get(*ty), Type::Named(_))
-        {
+        if self.is_named(state) {
             return;
         }
         let Some(known) = graph.get(state) else { return };
@@ -361,9 +324,15 @@ impl Canon<'_, '_> {
             doc.fill_from(keywords);
         }
         let Some(Shape::Parts(parts)) = &known.shape else { return };
+        if self.has_whole_numbers(state, true) == Some(true) {
+            doc.add_integer();
+        }
         for part in parts {
             match part {
-                Part::Array { doc: items, .. } => doc.add_items(self.keywords(*items)),
+                Part::Array { item, doc: items } => {
+                    let whole = !self.is_named(*item) && self.has_whole_numbers(*item, true) == Some(true);
+                    doc.add_items(self.keywords(*items), whole);
+                }
                 Part::Tuple { rest, .. } => {
                     doc.drop_tag("minItems");
                     if rest.is_none() {
@@ -373,5 +342,24 @@ impl Canon<'_, '_> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether the numbers of a state, if it has any, are all whole. Looks into branches with `branches`.
+    fn has_whole_numbers(&self, state: StateId, branches: bool) -> Option<bool> {
+        let shape = self.graph.get(state).and_then(|state| state.shape.as_ref());
+        let Some(Shape::Parts(parts)) = shape else { return Some(false) };
+        let whole = |part: &Part<'_>| match part {
+            Part::Number { whole } => Some(*whole),
+            Part::State { state, .. } if branches => self.has_whole_numbers(*state, false),
+            Part::State { .. } => Some(false),
+            _ => None,
+        };
+        parts.iter().filter_map(whole).reduce(|one, other| one && other)
+    }
+
+    /// Whether a name stands for a state, and its documentation with that.
+    fn is_named(&self, state: StateId) -> bool {
+        let ty = self.finished.get(state.0 as usize).copied().flatten();
+        ty.is_some_and(|ty| matches!(self.arena.get(ty), Type::Named(_)))
     }
 }

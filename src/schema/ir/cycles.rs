@@ -28,7 +28,7 @@ pub(super) fn for_each_child(parts: &[Part<'_>], mut visit: impl FnMut(StateId, 
                 }
             }
             Part::State { state, .. } => visit(*state, true),
-            Part::Null | Part::Boolean | Part::Number | Part::String | Part::Literal(_) => {}
+            Part::Null | Part::Boolean | Part::Number { .. } | Part::String | Part::Literal(_) => {}
         }
     }
 }

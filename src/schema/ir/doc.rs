@@ -21,7 +21,8 @@ pub struct Doc {
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DocTag {
-    /// `deprecated`, `readonly`, `default`, `format`, `minimum`, ...: the JSON Schema keyword, mostly.
+    /// `deprecated`, `readonly`, `default`, `format`, `minimum`, ...: the JSON Schema keyword, mostly. `integer`: the
+    /// numbers of the type are whole. `items`: what is said of a list's elements.
     pub name: &'static str,
     /// Its value; empty for a flag.
     pub value: String,
@@ -98,11 +99,23 @@ impl Doc {
         self.tags.retain(|tag| tag.name != name);
     }
 
-    /// Adds the documentation of the elements below that of a list.
-    pub(super) fn add_items(&mut self, items: Option<&Keywords<'_>>) {
-        if let Some(text) = items.and_then(|items| Self::of(items).text) {
-            self.tags.push(DocTag { name: "items", value: text });
-        }
+    /// Adds the documentation of the elements below that of a list, and whether their numbers are all whole.
+    pub(super) fn add_items(&mut self, items: Option<&Keywords<'_>>, whole: bool) {
+        let text = items.and_then(|items| Self::of(items).text);
+        let value = match (text, whole) {
+            (Some(text), true) => format!("integer: {text}"),
+            (Some(text), false) => text,
+            (None, true) => "integer".to_owned(),
+            (None, false) => return,
+        };
+        self.tags.push(DocTag { name: "items", value });
+    }
+
+    /// Adds that its numbers are all whole, which no type says. It comes before what narrows them more.
+    pub(super) fn add_integer(&mut self) {
+        let flags = ["deprecated", "readonly", "writeonly"];
+        let place = self.tags.iter().take_while(|tag| flags.contains(&tag.name)).count();
+        self.tags.insert(place, DocTag { name: "integer", value: String::new() });
     }
 
     fn take(&mut self, name: &'static str, value: &Value) {

@@ -39,7 +39,10 @@ const WORD: usize = 8;
 pub(super) enum Part<'a> {
     Null,
     Boolean,
-    Number,
+    Number {
+        /// Of those of the JSON Schema type `integer` alone.
+        whole: bool,
+    },
     String,
     Literal(Literal),
     Array {

@@ -20,7 +20,7 @@ impl Kinds {
     pub(super) const STRING: Self = Self(8);
     pub(super) const ARRAY: Self = Self(16);
     pub(super) const OBJECT: Self = Self(32);
-    const FRACTION: Self = Self(64);
+    pub(super) const FRACTION: Self = Self(64);
     pub(super) const ALL: Self = Self(127);
 
     pub(super) fn and(self, other: Self) -> Self {

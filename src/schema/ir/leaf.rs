@@ -67,7 +67,7 @@ impl<'a> Graph<'a> {
             parts.push(Part::String);
         }
         if kinds.has(Kinds::NUMBER) {
-            parts.push(Part::Number);
+            parts.push(Part::Number { whole: !kinds.has(Kinds::FRACTION) });
         }
         if kinds.has(Kinds::BOOLEAN) {
             parts.push(Part::Boolean);
@@ -98,7 +98,7 @@ impl<'a> Graph<'a> {
                 Value::Bool(flag) => parts.push(Part::Literal(Literal::Boolean(*flag))),
                 Value::String(text) => parts.push(Part::Literal(Literal::String(text.clone()))),
                 Value::Number(number) => {
-                    parts.push(Literal::number(number).map_or(Part::Number, Part::Literal));
+                    parts.push(Literal::number(number).map_or(Part::Number { whole: false }, Part::Literal));
                 }
                 Value::Array(_) | Value::Object(_) if depth > self.max_depth() => {
                     self.note(constraints, Reason::TooDeep);

@@ -74,6 +74,28 @@ fn lists_of_types() {
     });
 }
 
+/// SDK-5, SDK-11: that numbers are whole is said where no branch admits others.
+#[test]
+fn whole_numbers_are_told() {
+    construct!({
+        "additionalProperties": false,
+        "properties": {
+            "plain": {"type": "integer", "description": "How many.", "readOnly": true, "minimum": 0},
+            "maybe": {"type": ["integer", "null"]},
+            "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            "some": {"type": "array", "items": {"type": "integer", "description": "Numbers of items."}},
+            "more": {"type": ["array", "null"], "items": {"type": "integer"}},
+            "both": {"allOf": [{"type": "number"}, {"type": "integer"}]},
+            "named": {"$ref": "#/$defs/count"},
+            "listed": {"type": "integer", "enum": [1, 2]},
+            "not_all": {"anyOf": [{"type": "integer"}, {"type": "number", "maximum": 0.5}]},
+            "any": {"anyOf": [{"type": "integer"}, {}]},
+            "wide": {"type": ["integer", "number"]}
+        },
+        "$defs": {"count": {"type": "integer", "description": "A count of things that are counted in many places."}}
+    });
+}
+
 /// SDK-5, SDK-11
 #[test]
 fn keywords_without_a_type_leave_other_kinds_alone() {
