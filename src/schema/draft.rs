@@ -3,7 +3,7 @@
 //! Owns the one answer for the validator and for the types that are rendered: a schema is read by the same rules
 //! wherever it is read. It never resolves a reference, fails or recurses. It calls nobody.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// A draft of JSON Schema, oldest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,25 +14,6 @@ pub(super) enum Draft {
     Draft2019,
     Draft2020,
 }
-
-/// Keywords of which the value is a schema, a list of schemas, and a map of schemas.
-const ONE: [&str; 12] = [
-    "items",
-    "additionalItems",
-    "unevaluatedItems",
-    "contains",
-    "additionalProperties",
-    "unevaluatedProperties",
-    "propertyNames",
-    "not",
-    "if",
-    "then",
-    "else",
-    "contentSchema",
-];
-const LIST: [&str; 5] = ["allOf", "anyOf", "oneOf", "prefixItems", "items"];
-const MAP: [&str; 6] =
-    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
 impl Draft {
     /// What `$schema` says; without it 2020-12, or draft-07 if the schema has what 2020-12 forbids and draft-07 allows:
@@ -83,24 +64,40 @@ fn is_older(schema: &Value) -> bool {
     let mut open = vec![schema];
     while let Some(next) = open.pop() {
         let Value::Object(members) = next else { continue };
-        if is_older_here(members) {
-            return true;
-        }
         for (keyword, value) in members {
-            match value {
-                Value::Object(map) if MAP.contains(&keyword.as_str()) => open.extend(map.values()),
-                Value::Object(_) if ONE.contains(&keyword.as_str()) => open.push(value),
-                Value::Array(list) if LIST.contains(&keyword.as_str()) => open.extend(list),
+            match (keyword.as_str(), value) {
+                ("items", Value::Array(_)) => return true,
+                ("$id", Value::String(id)) => {
+                    if id.split_once('#').is_some_and(|(_, anchor)| !anchor.is_empty()) {
+                        return true;
+                    }
+                }
+                (
+                    "items"
+                    | "additionalItems"
+                    | "unevaluatedItems"
+                    | "contains"
+                    | "additionalProperties"
+                    | "unevaluatedProperties"
+                    | "propertyNames"
+                    | "not"
+                    | "if"
+                    | "then"
+                    | "else"
+                    | "contentSchema",
+                    Value::Object(_),
+                ) => open.push(value),
+                ("allOf" | "anyOf" | "oneOf" | "prefixItems", Value::Array(list)) => open.extend(list),
+                (
+                    "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
+                    | "dependencies",
+                    Value::Object(map),
+                ) => open.extend(map.values()),
                 _ => {}
             }
         }
     }
     false
-}
-
-fn is_older_here(members: &Map<String, Value>) -> bool {
-    let anchor = || members.get("$id").and_then(Value::as_str).and_then(|id| id.split_once('#'));
-    members.get("items").is_some_and(Value::is_array) || anchor().is_some_and(|(_, name)| !name.is_empty())
 }
 
 #[cfg(test)]

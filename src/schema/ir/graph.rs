@@ -115,6 +115,8 @@ pub(super) struct Graph<'a> {
     spent: usize,
     /// From where on states are [`Shape::Any`]: in proportion to the schema, whose unions may multiply (SDK-8).
     allowance: usize,
+    /// The schema, until its size is part of the allowance: most need no more than every schema may have.
+    unmeasured: Option<&'a Value>,
     /// Schemas beside which something was left out: the keys that it names are not known, so they close nothing.
     left_open: HashSet<NodeId>,
 }
@@ -141,7 +143,8 @@ impl<'a> Graph<'a> {
             budget: *budget,
             working_depth: 1,
             spent: 0,
-            allowance: estimated_size(schema).saturating_mul(SHARE).saturating_add(LEAST_ALLOWANCE),
+            allowance: LEAST_ALLOWANCE,
+            unmeasured: Some(schema),
             left_open: HashSet::new(),
         };
         let mut terms: Conjunction = smallvec![Term::Full(root)];
@@ -234,7 +237,7 @@ impl<'a> Graph<'a> {
         }
         let (terms, depth) = (state.terms.clone(), state.depth);
         self.working_depth = depth;
-        let shape = if self.spent > self.allowance {
+        let shape = if self.has_spent_all() {
             self.note(&terms, Reason::TooLarge);
             Shape::Any
         } else {
@@ -244,6 +247,15 @@ impl<'a> Graph<'a> {
         if let Some(state) = self.states.get_mut(id.0 as usize) {
             state.shape = Some(shape);
         }
+    }
+
+    fn has_spent_all(&mut self) -> bool {
+        if self.spent > self.allowance
+            && let Some(schema) = self.unmeasured.take()
+        {
+            self.allowance = estimated_size(schema).saturating_mul(SHARE).saturating_add(LEAST_ALLOWANCE);
+        }
+        self.spent > self.allowance
     }
 
     fn shape_of(&mut self, terms: &[Term], depth: usize) -> Shape<'a> {
