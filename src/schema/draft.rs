@@ -67,10 +67,10 @@ fn is_older(schema: &Value) -> bool {
         for (keyword, value) in members {
             match (keyword.as_str(), value) {
                 ("items", Value::Array(_)) => return true,
-                ("$id", Value::String(id)) => {
-                    if id.split_once('#').is_some_and(|(_, anchor)| !anchor.is_empty()) {
-                        return true;
-                    }
+                ("$id", Value::String(id))
+                    if id.split_once('#').is_some_and(|(_, anchor)| !anchor.is_empty()) =>
+                {
+                    return true;
                 }
                 (
                     "items"

@@ -110,9 +110,10 @@ impl SdkCache {
             shelf.generation = generation;
             shelf.scopes.clear();
             shelf.texts.clear();
-            for entries in shelf.entries.values_mut() {
-                entries.retain(|_, known| known.definition.strong_count() > 0);
-            }
+            shelf
+                .entries
+                .values_mut()
+                .for_each(|entries| entries.retain(|_, known| known.definition.strong_count() > 0));
         }
         Arc::clone(shelf.scopes.entry(key).or_default())
     }
@@ -142,15 +143,14 @@ impl SdkCache {
         let known = shelf.entries.entry(kind).or_default();
         let mut entries = Vec::with_capacity(definitions.len());
         for ((definition, address), prefix) in definitions.iter().zip(&addresses).zip(prefixes) {
-            let entry = match known.get(address).filter(|known| known.prefix == prefix) {
-                Some(known) => Arc::clone(&known.entry),
-                None => {
-                    let entry = Slot::default();
-                    let definition = Arc::downgrade(definition);
-                    let new = Known { definition, prefix: prefix.clone(), entry: Arc::clone(&entry) };
-                    known.insert(*address, new);
-                    entry
-                }
+            let entry = if let Some(known) = known.get(address).filter(|known| known.prefix == prefix) {
+                Arc::clone(&known.entry)
+            } else {
+                let entry = Slot::default();
+                let definition = Arc::downgrade(definition);
+                let new = Known { definition, prefix: prefix.clone(), entry: Arc::clone(&entry) };
+                known.insert(*address, new);
+                entry
             };
             entries.push((prefix, entry));
         }
