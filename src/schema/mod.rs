@@ -3,6 +3,7 @@
 //! Owns the compiled form of a schema and the text of validation problems. Validation itself is the
 //! `jsonschema` crate's. It never fetches a schema from anywhere. It hands type rendering to [`ir`].
 
+mod draft;
 mod dsl;
 mod explain;
 pub mod ir;
@@ -29,6 +30,7 @@ pub(crate) use order::in_order;
 pub use problems::{Problem, Problems};
 pub use subset::{SubsetError, check_subset};
 
+use draft::Draft;
 use metered::{Look, Metered};
 use room::Shape;
 use work::{Budget, Stopped, within};
@@ -88,8 +90,9 @@ pub struct Schema {
 impl Schema {
     /// Compiles a schema that may use all of JSON Schema 2020-12 or draft-07 (T-7).
     ///
-    /// `$schema` says which of the two it is. Without it the schema is of 2020-12, or of draft-07 if it is only valid
-    /// as such. References to anything outside the schema are refused; nothing is ever fetched.
+    /// `$schema` says which of the two it is. Without it the schema is of 2020-12, or of draft-07 if it has a list of
+    /// schemas as `items` or an anchor as `$id`, as only that has. References to anything outside the schema are
+    /// refused; nothing is ever fetched.
     pub fn compile(source: Value) -> Result<Self, SchemaError> {
         Self::build(within_depth(source)?)
     }
@@ -106,18 +109,14 @@ impl Schema {
     fn build(source: Value) -> Result<Self, SchemaError> {
         #[cfg(test)]
         tests::COMPILED.with(|compiled| compiled.set(compiled.get() + 1));
-        let options = || jsonschema::options_for::<Metered>().offline();
+        let mut options = jsonschema::options_for::<Metered>().offline();
+        if source.get("$schema").is_none() && Draft::of(&source) == Draft::Draft7 {
+            options = options.with_draft(jsonschema::Draft::Draft7);
+        }
         let shape = Shape::of(&source);
         let marked = marks::marked(&source);
         let compiled = marked.as_ref().unwrap_or(&source);
-        let built = shape.with_room_to_compile(|| {
-            options().build(compiled).or_else(|error| {
-                let undeclared = source.get("$schema").is_none();
-                let older =
-                    undeclared.then(|| options().with_draft(jsonschema::Draft::Draft7).build(compiled).ok());
-                older.flatten().ok_or(error)
-            })
-        });
+        let built = shape.with_room_to_compile(|| options.build(compiled));
         let validator = built.map_err(|error| refusal(&error))?;
         Ok(Self { source: Arc::new(source), validator: Arc::new(validator), shape })
     }

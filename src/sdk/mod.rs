@@ -9,7 +9,6 @@ mod cache;
 mod definitions;
 mod escape;
 mod language;
-mod layout;
 mod names;
 mod prepare;
 mod python;
@@ -21,7 +20,7 @@ mod typescript;
 
 use serde_json::Value;
 
-use crate::schema::ir::{IrBudget, compile, compile_object};
+use crate::schema::ir::IrBudget;
 use crate::tool::ToolDefinition;
 
 pub use cache::{SdkCache, SdkWork};
@@ -29,11 +28,8 @@ pub use language::SdkLanguage;
 #[cfg(feature = "tokens")]
 pub use size::{TOKENIZER, TextSize, native_schemas};
 
-use names::{DeclaredNames, tool_prefixes};
-use prepare::{about, fill};
-use typescript::{entry, print};
-
-const TYPESCRIPT_FRAME: &str = include_str!("../../sdk-templates/typescript.txt");
+use names::tool_prefixes;
+use prepare::{Entry, Renderer};
 
 /// The faces of a tool that a model sees.
 #[derive(Debug, Clone, Copy)]
@@ -81,41 +77,6 @@ pub struct SdkBundle {
     pub bytes: usize,
 }
 
-/// What one tool adds to a text.
-#[derive(Debug)]
-struct Entry {
-    /// The declarations of its types.
-    types: String,
-    /// Its text in each of the two places that a language's template has for tools. TypeScript: arguments, and result.
-    /// Python: a method, or a subscript.
-    places: [String; 2],
-}
-
-/// A language's way from tools to text, tool by tool: an entry depends on its tool, its prefix and the options alone.
-#[derive(Debug)]
-struct Renderer {
-    /// Renders one tool, whose types are named with the prefix.
-    entry: fn(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry,
-    /// Puts the entries together, given in the byte order of their tools' names.
-    assemble: fn(entries: &[&Entry]) -> String,
-}
-
-impl Renderer {
-    fn of(language: SdkLanguage) -> &'static Self {
-        match language {
-            SdkLanguage::TypeScript => &TYPESCRIPT,
-            SdkLanguage::Python => &python::PYTHON,
-        }
-    }
-
-    fn bundle(&self, names: Vec<String>, entries: &[&Entry]) -> SdkBundle {
-        let text = (self.assemble)(entries);
-        SdkBundle { bytes: text.len(), tools: names.len(), names, text }
-    }
-}
-
-static TYPESCRIPT: Renderer = Renderer { entry: render_entry, assemble: assemble_typescript };
-
 /// Renders the SDK of these tools, in any order. SDK-2, SDK-3, SDK-7.
 ///
 /// Of several tools with one name the first by description and then in the given order counts. TypeScript is a text of
@@ -138,37 +99,9 @@ pub fn render_typescript(tools: &[SdkTool<'_>], options: &SdkOptions) -> SdkBund
     render(SdkLanguage::TypeScript, tools, options)
 }
 
-/// The texts of all entries in one place.
-fn pieces<'a>(entries: &[&'a Entry], part: fn(&Entry) -> &str) -> Vec<&'a str> {
-    entries.iter().copied().map(part).filter(|piece| !piece.is_empty()).collect()
-}
-
-fn assemble_typescript(entries: &[&Entry]) -> String {
-    let mut types = pieces(entries, |entry| &entry.types);
-    if !types.is_empty() {
-        types.push("\n");
-    }
-    let args = pieces(entries, |entry| &entry.places[0]);
-    let outputs = pieces(entries, |entry| &entry.places[1]);
-    fill(TYPESCRIPT_FRAME, &[("{{types}}", types), ("{{args}}", args), ("{{outputs}}", outputs)])
-}
-
 /// Renders one tool alone, as an addition to an SDK: its types, and its entries in `ToolArgsMap` and
 /// `ToolOutputMap`, which TypeScript merges with the interfaces of the same name.
 pub fn render_tool_declaration(tool: &SdkTool<'_>, options: &SdkOptions) -> String {
     let prefix = tool_prefixes(&[tool.name]).pop().unwrap_or_default();
-    let Entry { types, places: [args, output] } = render_entry(tool, &prefix, options);
-    format!("{types}interface ToolArgsMap {{\n{args}}}\ninterface ToolOutputMap {{\n{output}}}\n")
-}
-
-fn render_entry(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry {
-    let parameters = compile_object(tool.parameters, &options.budget);
-    let output = compile(tool.output, &options.budget);
-    let mut names = DeclaredNames::new(prefix);
-    let mut types = String::new();
-    let args_type = print(&parameters, "Args", &mut names, &mut types);
-    let output_type = print(&output, "Output", &mut names, &mut types);
-    let about = about(tool, parameters.doc);
-    let places = [entry(tool.name, &about, &args_type), entry(tool.name, &output.doc, &output_type)];
-    Entry { types, places }
+    typescript::declare(tool, &prefix, options)
 }

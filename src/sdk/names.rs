@@ -4,21 +4,12 @@
 //! of different tools cannot meet. Must never depend on anything but the names of the tools and the
 //! definitions in their order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 /// One distinct prefix per tool, for names in byte order.
 pub(super) fn tool_prefixes(names: &[&str]) -> Vec<String> {
-    let mut taken: HashSet<String> = HashSet::with_capacity(names.len());
-    let mut counts: HashMap<String, u32> = HashMap::new();
-    names
-        .iter()
-        .map(|name| {
-            let base = words(name, "Tool");
-            let prefix = numbered(&base, &mut counts, |candidate| !taken.contains(candidate));
-            taken.insert(prefix.clone());
-            prefix
-        })
-        .collect()
+    let mut taken = Taken(HashMap::with_capacity(names.len()));
+    names.iter().map(|name| taken.distinct(words(name, "Tool"))).collect()
 }
 
 /// The words of a text as one identifier, without `_`.
@@ -38,15 +29,27 @@ fn words(text: &str, fallback: &str) -> String {
     if out.is_empty() { fallback.to_owned() } else { out }
 }
 
-/// The base itself, or with the least number from 2 that is free.
-fn numbered(base: &str, counts: &mut HashMap<String, u32>, free: impl Fn(&str) -> bool) -> String {
-    let count = counts.entry(base.to_owned()).or_insert(0);
-    loop {
-        *count = count.saturating_add(1);
-        let candidate = if *count == 1 { base.to_owned() } else { format!("{base}{count}") };
-        if free(&candidate) {
-            return candidate;
-        }
+/// The names that are taken, each with the last number that was tried behind it.
+#[derive(Debug, Clone, Default)]
+struct Taken(HashMap<String, u32>);
+
+impl Taken {
+    /// The base itself, or with the least number from 2 that is free.
+    fn distinct(&mut self, base: String) -> String {
+        let Some(mut count) = self.0.get(&base).copied() else {
+            self.0.insert(base.clone(), 1);
+            return base;
+        };
+        let name = loop {
+            count = count.saturating_add(1);
+            let candidate = format!("{base}{count}");
+            if !self.0.contains_key(&candidate) {
+                break candidate;
+            }
+        };
+        self.0.insert(base, count);
+        self.0.insert(name.clone(), 1);
+        name
     }
 }
 
@@ -54,8 +57,7 @@ fn numbered(base: &str, counts: &mut HashMap<String, u32>, free: impl Fn(&str) -
 #[derive(Debug, Clone)]
 pub(super) struct DeclaredNames<'a> {
     prefix: &'a str,
-    taken: HashSet<String>,
-    counts: HashMap<String, u32>,
+    taken: Taken,
     /// By word and text: a definition that arguments and result share is declared once.
     declared: HashMap<(String, String), String>,
     /// By word: name and text of the first recursive type.
@@ -64,22 +66,12 @@ pub(super) struct DeclaredNames<'a> {
 
 impl<'a> DeclaredNames<'a> {
     pub(super) fn new(prefix: &'a str) -> Self {
-        Self {
-            prefix,
-            taken: HashSet::new(),
-            counts: HashMap::new(),
-            declared: HashMap::new(),
-            recursive: HashMap::new(),
-        }
+        Self { prefix, taken: Taken::default(), declared: HashMap::new(), recursive: HashMap::new() }
     }
 
     /// A new name for a type that is not written yet.
     pub(super) fn reserve(&mut self, hint: &str, fallback: &str) -> String {
-        let base = format!("{}_{}", self.prefix, words(hint, fallback));
-        let taken = &self.taken;
-        let name = numbered(&base, &mut self.counts, |candidate| !taken.contains(candidate));
-        self.taken.insert(name.clone());
-        name
+        self.taken.distinct(format!("{}_{}", self.prefix, words(hint, fallback)))
     }
 
     /// The name of a type with this text, and whether it still has to be declared.

@@ -13,11 +13,10 @@ mod words;
 
 use std::collections::HashSet;
 
-use crate::schema::ir::{Doc, Type, TypeId, TypeIr, compile, compile_object};
+use crate::schema::ir::{Type, TypeId, TypeIr};
 
-use super::names::DeclaredNames;
-use super::prepare::{about, fill};
-use super::{Entry, Renderer, SdkOptions, SdkTool, pieces};
+use super::prepare::{Entry, Place, Prepared, Renderer, fill, pieces, prepare};
+use super::{SdkOptions, SdkTool};
 use imports::used_names;
 use printer::print;
 use text::Text;
@@ -26,25 +25,25 @@ use words::{TYPING, doc_lines, docstring, is_member_name, python_string};
 const FRAME: &str = include_str!("../../sdk-templates/python.txt");
 
 /// The type of a tool behind a subscript that may be called without arguments: no `Callable` says that.
-const OPTIONAL_CALL: &str = "\
-_Args = TypeVar(\"_Args\", contravariant=True)
-_Out = TypeVar(\"_Out\", covariant=True)
-
-class OptionalCall(Protocol[_Args, _Out]):
-    async def __call__(self, args: _Args = ...) -> _Out: ...
-
-";
+const OPTIONAL_CALL: &str = include_str!("../../sdk-templates/python-optional-call.txt");
 
 const INDENT: &str = "        ";
 
 pub(super) static PYTHON: Renderer = Renderer { entry: render_entry, assemble };
 
 fn assemble(entries: &[&Entry]) -> String {
-    let types = pieces(entries, |entry| &entry.types);
-    let subscripts = pieces(entries, |entry| &entry.places[1]);
+    let types = pieces(entries, |entry| Some(&entry.types));
+    let subscripts = pieces(entries, |entry| match &entry.place {
+        Place::Subscript(text) => Some(text),
+        _ => None,
+    });
+    let methods = pieces(entries, |entry| match &entry.place {
+        Place::Method(text) => Some(text),
+        _ => None,
+    });
     // A single one is no overload.
     let overload = if subscripts.len() > 1 { "\n    @overload\n" } else { "\n" };
-    let methods: Vec<&str> = pieces(entries, |entry| &entry.places[0])
+    let methods: Vec<&str> = methods
         .into_iter()
         .flat_map(|method| ["\n", method])
         .chain(subscripts.into_iter().flat_map(|subscript| [overload, subscript]))
@@ -65,20 +64,15 @@ fn assemble(entries: &[&Entry]) -> String {
 }
 
 fn render_entry(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry {
-    let parameters = compile_object(tool.parameters, &options.budget);
-    let output = compile(tool.output, &options.budget);
-    let mut names = DeclaredNames::new(prefix);
-    let mut types = String::new();
-    let args = print(&parameters, "Args", &mut names, &mut types);
-    let result = print(&output, "Output", &mut names, &mut types);
-    let optional = accepts_empty(&parameters);
-    let doc = docstring(&doc_of(&about(tool, parameters.doc), &args, &output.doc, &result), INDENT);
-    let (args, result) = (args.annotation(), result.annotation());
+    let prepared = prepare(tool, prefix, options, print);
+    let optional = accepts_empty(&prepared.parameters);
+    let doc = docstring(&doc_of(&prepared), INDENT);
+    let (args, result) = (prepared.args.annotation(), prepared.result.annotation());
     let body = if doc.is_empty() { " ...\n".to_owned() } else { format!("\n{doc}{INDENT}...\n") };
-    let places = if is_member_name(tool.name) {
+    let place = if is_member_name(tool.name) {
         let default = if optional { " = ..." } else { "" };
         let name = tool.name;
-        [format!("    async def {name}(self, args: {args}{default}) -> {result}:{body}"), String::new()]
+        Place::Method(format!("    async def {name}(self, args: {args}{default}) -> {result}:{body}"))
     } else {
         let name = python_string(tool.name);
         let call = if optional {
@@ -86,17 +80,17 @@ fn render_entry(tool: &SdkTool<'_>, prefix: &str, options: &SdkOptions) -> Entry
         } else {
             format!("Callable[[{args}], Awaitable[{result}]]")
         };
-        [String::new(), format!("    def __getitem__(self, name: Literal[{name}]) -> {call}:{body}")]
+        Place::Subscript(format!("    def __getitem__(self, name: Literal[{name}]) -> {call}:{body}"))
     };
-    Entry { types, places }
+    Entry { types: prepared.types, place }
 }
 
 /// The lines of a tool's docstring.
-fn doc_of(about: &Doc, args: &Text, output: &Doc, result: &Text) -> Vec<String> {
-    let mut lines = doc_lines(about);
-    lines.extend_from_slice(&args.notes);
-    let mut returned = doc_lines(output);
-    returned.extend_from_slice(&result.notes);
+fn doc_of(prepared: &Prepared<Text>) -> Vec<String> {
+    let mut lines = doc_lines(&prepared.about);
+    lines.extend_from_slice(&prepared.args.notes);
+    let mut returned = doc_lines(&prepared.returned);
+    returned.extend_from_slice(&prepared.result.notes);
     if let Some(first) = returned.first_mut() {
         *first = format!("Returns: {first}");
         if !lines.is_empty() {

@@ -6,13 +6,14 @@
 //! except for names and documentation. `union` owns what makes a list of branches one type.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::arena::Arena;
 use super::conjunction::Term;
 use super::cycles::{circular_unions, for_each_child};
 use super::document::NodeId;
 use super::graph::{Graph, ObjectShape, Part, RestShape, Shape, StateId};
-use super::parts::{long, weigh};
+use super::keywords::Keywords;
+use super::parts::long;
 use super::sharing::name_shared;
 use super::{
     Definition, DefinitionId, Doc, KeyPattern, Member, ObjectType, Rest, Type, TypeId, TypeIr, Variant,
@@ -36,11 +37,13 @@ pub(super) fn canonical(graph: &Graph<'_>) -> TypeIr {
         open: vec![false; states],
         slots: vec![None; states],
         circular: circular_unions(graph),
-        hints: HashMap::new(),
+        hints: Vec::new(),
+        children: Vec::new(),
     };
     let root = canon.visit(graph.root);
-    let mut doc = graph.get(graph.root).map_or_else(Doc::default, |state| graph.terms_doc(&state.terms));
-    canon.complete(&mut doc, graph.root);
+    let node = canon.first_node(graph.root);
+    let mut doc = canon.doc(node);
+    canon.complete(&mut doc, node, graph.root);
     let Canon { arena, definitions, circular, hints, .. } = canon;
     let mut widenings: Vec<Widening> = graph
         .notes
@@ -56,43 +59,12 @@ pub(super) fn canonical(graph: &Graph<'_>) -> TypeIr {
         }
     }
     widenings.sort_by(|left, right| (&left.pointer, left.reason).cmp(&(&right.pointer, right.reason)));
-    let mut ir = TypeIr { types: arena.types, definitions, root, doc, widenings };
-    name_shared(&mut ir, |ty| hints.get(&ty).map_or_else(String::new, |node| graph.document.hint(*node)));
+    let mut ir = TypeIr { types: arena.into_types(), definitions, root, doc, widenings };
+    name_shared(&mut ir, |ty| match hints.get(ty.index()) {
+        Some(Some(node)) => graph.document.hint(*node),
+        _ => String::new(),
+    });
     ir
-}
-
-/// The types so far, each once.
-#[derive(Debug, Default)]
-pub(super) struct Arena {
-    types: Vec<Type>,
-    /// About how many words each takes to print, named parts counting one.
-    weights: Vec<u64>,
-    by_hash: HashMap<u64, Vec<TypeId>>,
-}
-
-impl Arena {
-    pub(super) fn get(&self, id: TypeId) -> &Type {
-        self.types.get(id.index()).unwrap_or(&Type::Json)
-    }
-
-    pub(super) fn weight(&self, id: TypeId) -> u64 {
-        self.weights.get(id.index()).copied().unwrap_or(1)
-    }
-
-    pub(super) fn intern(&mut self, ty: Type) -> TypeId {
-        let mut hasher = DefaultHasher::new();
-        ty.hash(&mut hasher);
-        let same = self.by_hash.entry(hasher.finish()).or_default();
-        if let Some(id) = same.iter().find(|id| self.types.get(id.index()) == Some(&ty)) {
-            return *id;
-        }
-        let id = TypeId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
-        same.push(id);
-        let weight = weigh(&ty, |part| self.weights.get(part.index()).copied().unwrap_or(1));
-        self.weights.push(weight);
-        self.types.push(ty);
-        id
-    }
 }
 
 struct Canon<'g, 'a> {
@@ -104,17 +76,27 @@ struct Canon<'g, 'a> {
     open: Vec<bool>,
     slots: Vec<Option<DefinitionId>>,
     circular: Vec<bool>,
-    hints: HashMap<TypeId, NodeId>,
+    /// The first schema of each type, by the type's position.
+    hints: Vec<Option<NodeId>>,
+    /// What is left to visit of the open states, each one's after those of the ones around it.
+    children: Vec<StateId>,
+}
+
+/// A state that is being visited.
+struct Open {
+    state: StateId,
+    /// How many of the states in `children` belong to the ones around it.
+    outer: usize,
 }
 
 impl Canon<'_, '_> {
     fn visit(&mut self, root: StateId) -> TypeId {
-        let mut stack: Vec<(StateId, Vec<StateId>, usize)> = Vec::new();
+        let mut stack: Vec<Open> = Vec::new();
         self.enter(root, &mut stack);
-        while let Some((state, children, next)) = stack.last_mut() {
+        while let Some(Open { state, outer }) = stack.last() {
             let state = *state;
-            if let Some(child) = children.get(*next).copied() {
-                *next += 1;
+            let left = self.children.len() > *outer;
+            if let Some(child) = left.then(|| self.children.pop()).flatten() {
                 if self.finished.get(child.0 as usize).is_some_and(Option::is_none) {
                     if self.open.get(child.0 as usize) == Some(&true) {
                         self.cut(child);
@@ -130,19 +112,23 @@ impl Canon<'_, '_> {
         self.type_of(root)
     }
 
-    fn enter(&mut self, state: StateId, stack: &mut Vec<(StateId, Vec<StateId>, usize)>) {
+    fn enter(&mut self, state: StateId, stack: &mut Vec<Open>) {
         if let Some(open) = self.open.get_mut(state.0 as usize) {
             *open = true;
         }
-        let mut children = Vec::new();
-        if let Some(Shape::Parts(parts)) = self.shape(state) {
+        let outer = self.children.len();
+        let graph = self.graph;
+        if let Some(Shape::Parts(parts)) = graph.get(state).and_then(|state| state.shape.as_ref()) {
             for_each_child(parts, |child, branch| {
                 if !(branch && child == state) {
-                    children.push(child);
+                    self.children.push(child);
                 }
             });
         }
-        stack.push((state, children, 0));
+        if let Some(own) = self.children.get_mut(outer..) {
+            own.reverse();
+        }
+        stack.push(Open { state, outer });
     }
 
     /// Gives a state that contains itself a name before it is known.
@@ -159,14 +145,10 @@ impl Canon<'_, '_> {
 
     fn define(&mut self, state: StateId, body: TypeId, recursive: bool) -> DefinitionId {
         let id = DefinitionId(u32::try_from(self.definitions.len()).unwrap_or(u32::MAX));
-        let mut doc = Doc::default();
-        let mut hint = String::new();
-        if let Some(state) = self.graph.get(state) {
-            doc = self.graph.terms_doc(&state.terms);
-            hint = Graph::first_node(&state.terms)
-                .map_or_else(String::new, |node| self.graph.document.hint(node));
-        }
-        self.complete(&mut doc, state);
+        let node = self.first_node(state);
+        let hint = node.map_or_else(String::new, |node| self.graph.document.hint(node));
+        let mut doc = self.doc(node);
+        self.complete(&mut doc, node, state);
         self.definitions.push(Definition { hint, body, doc, recursive, used: false });
         id
     }
@@ -176,9 +158,14 @@ impl Canon<'_, '_> {
         if self.circular.get(state.0 as usize) == Some(&true) {
             ty = self.arena.intern(Type::Json);
         }
-        let node = self.graph.get(state).and_then(|state| Graph::first_node(&state.terms));
+        let node = self.first_node(state);
         if let Some(node) = node {
-            self.hints.entry(ty).or_insert(node);
+            if self.hints.len() <= ty.index() {
+                self.hints.resize(ty.index() + 1, None);
+            }
+            if let Some(hint) = self.hints.get_mut(ty.index()) {
+                hint.get_or_insert(node);
+            }
         }
         if let Some(Some(slot)) = self.slots.get(state.0 as usize) {
             if let Some(definition) = self.definitions.get_mut(slot.index()) {
@@ -203,7 +190,7 @@ impl Canon<'_, '_> {
 
     /// What the documentation of a state adds to its weight: with a name, it is written once.
     fn words_of(&self, state: StateId) -> u64 {
-        let doc = self.graph.get(state).map(|state| self.graph.terms_doc(&state.terms)).unwrap_or_default();
+        let doc = self.doc(self.first_node(state));
         let tags: usize = doc.tags.iter().map(|tag| tag.value.len()).sum();
         long(doc.text.as_ref().map_or(0, String::len).saturating_add(tags))
     }
@@ -214,8 +201,17 @@ impl Canon<'_, '_> {
         })
     }
 
-    fn shape(&self, state: StateId) -> Option<&Shape> {
-        self.graph.get(state).and_then(|state| state.shape.as_ref())
+    fn first_node(&self, state: StateId) -> Option<NodeId> {
+        self.graph.get(state).and_then(|state| Graph::first_node(&state.terms))
+    }
+
+    /// What a schema says of itself.
+    fn doc(&self, node: Option<NodeId>) -> Doc {
+        self.keywords(node).map_or_else(Doc::default, Doc::of)
+    }
+
+    fn keywords(&self, node: Option<NodeId>) -> Option<&Keywords<'_>> {
+        node.and_then(|node| self.graph.document.keywords(node))
     }
 
     fn type_of(&mut self, state: StateId) -> TypeId {
@@ -229,35 +225,43 @@ impl Canon<'_, '_> {
         let graph = self.graph;
         let shape = graph.get(state).and_then(|state| state.shape.as_ref());
         let Some(Shape::Parts(parts)) = shape else { return self.arena.intern(Type::Json) };
+        if let [part] = parts.as_slice() {
+            return self.part(state, part).unwrap_or_else(|| self.arena.intern(Type::Never));
+        }
         let mut variants = Vec::with_capacity(parts.len());
         for part in parts {
-            let (ty, doc) = match part {
-                Part::Null => (Type::Null, Doc::default()),
-                Part::Boolean => (Type::Boolean, Doc::default()),
-                Part::Number => (Type::Number, Doc::default()),
-                Part::String => (Type::String, Doc::default()),
-                Part::Literal(literal) => (Type::Literal(literal.clone()), Doc::default()),
-                Part::Array { item, .. } => (Type::Array(self.type_of(*item)), Doc::default()),
-                Part::Tuple { items, required, rest } => {
-                    let items = items.iter().map(|item| self.type_of(*item)).collect();
-                    let rest = rest.map(|rest| self.type_of(rest));
-                    (Type::Tuple { items, required: *required, rest }, Doc::default())
-                }
-                Part::Object(object) => (self.object(object), Doc::default()),
-                // A union that lists itself says nothing by it.
-                Part::State { state: branch, .. } if *branch == state => continue,
-                Part::State { state, doc } => {
-                    let ty = self.type_of(*state);
-                    variants.push(Variant { ty, doc: doc.clone() });
-                    continue;
-                }
+            let Some(ty) = self.part(state, part) else { continue };
+            let doc = match part {
+                Part::State { doc, .. } => self.keywords(*doc).map_or_else(Doc::default, Doc::of_variant),
+                _ => Doc::default(),
             };
-            variants.push(Variant { ty: self.arena.intern(ty), doc });
+            variants.push(Variant { ty, doc });
         }
         self.arena.union(variants)
     }
 
-    fn object(&mut self, shape: &ObjectShape) -> Type {
+    /// The type of a part. `None`: it is the state itself, and a union that lists itself says nothing by it.
+    fn part(&mut self, state: StateId, part: &Part<'_>) -> Option<TypeId> {
+        let ty = match part {
+            Part::Null => Type::Null,
+            Part::Boolean => Type::Boolean,
+            Part::Number { .. } => Type::Number,
+            Part::String => Type::String,
+            Part::Literal(literal) => Type::Literal(literal.clone()),
+            Part::Array { item, .. } => Type::Array(self.type_of(*item)),
+            Part::Tuple { items, required, rest } => {
+                let items = items.iter().map(|item| self.type_of(*item)).collect();
+                let rest = rest.map(|rest| self.type_of(rest));
+                Type::Tuple { items, required: *required, rest }
+            }
+            Part::Object(object) => self.object(object),
+            Part::State { state: branch, .. } if *branch == state => return None,
+            Part::State { state, .. } => return Some(self.type_of(*state)),
+        };
+        Some(self.arena.intern(ty))
+    }
+
+    fn object(&mut self, shape: &ObjectShape<'_>) -> Type {
         let rest = match &shape.rest {
             RestShape::Open => Rest::Open,
             RestShape::Closed => Rest::Closed,
@@ -285,9 +289,15 @@ impl Canon<'_, '_> {
                     continue;
                 }
             }
-            let mut doc = member.doc.clone();
-            self.complete(&mut doc, member.state);
-            members.push(Member { name: member.name.clone(), ty, required: member.required, doc });
+            let said = self.keywords(member.doc);
+            let mut doc = said.map_or_else(Doc::default, |keywords| Doc::of_member(keywords, &member.name));
+            self.complete(&mut doc, member.doc, member.state);
+            members.push(Member {
+                name: member.name.as_ref().to_owned(),
+                ty,
+                required: member.required,
+                doc,
+            });
         }
         members.sort_by(|left, right| (!left.required, &left.name).cmp(&(!right.required, &right.name)));
         let mut patterns: Vec<(KeyPattern, TypeId)> = Vec::with_capacity(shape.patterns.len());
@@ -300,20 +310,29 @@ impl Canon<'_, '_> {
         Type::Object(ObjectType { members, patterns, rest })
     }
 
-    /// Adds to a member's documentation what its type carries, unless that is printed with a name.
-    fn complete(&mut self, doc: &mut Doc, state: StateId) {
+    /// Adds to the documentation that a schema has given what its type carries, unless that is printed with a name.
+    fn complete(&self, doc: &mut Doc, given: Option<NodeId>, state: StateId) {
         let graph = self.graph;
-        if let Some(Some(ty)) = self.finished.get(state.0 as usize)
-            && matches!(self.arena.get(*ty), Type::Named(_))
-        {
+        if self.is_named(state) {
             return;
         }
         let Some(known) = graph.get(state) else { return };
-        doc.fill_from(&graph.terms_doc(&known.terms));
+        let own = Graph::first_node(&known.terms);
+        if own != given
+            && let Some(keywords) = self.keywords(own)
+        {
+            doc.fill_from(keywords);
+        }
         let Some(Shape::Parts(parts)) = &known.shape else { return };
+        if self.has_whole_numbers(state, true) == Some(true) {
+            doc.add_integer();
+        }
         for part in parts {
             match part {
-                Part::Array { doc: items, .. } => doc.add_items(items),
+                Part::Array { item, doc: items } => {
+                    let whole = !self.is_named(*item) && self.has_whole_numbers(*item, true) == Some(true);
+                    doc.add_items(self.keywords(*items), whole);
+                }
                 Part::Tuple { rest, .. } => {
                     doc.drop_tag("minItems");
                     if rest.is_none() {
@@ -323,5 +342,24 @@ impl Canon<'_, '_> {
                 _ => {}
             }
         }
+    }
+
+    /// Whether the numbers of a state, if it has any, are all whole. Looks into branches with `branches`.
+    fn has_whole_numbers(&self, state: StateId, branches: bool) -> Option<bool> {
+        let shape = self.graph.get(state).and_then(|state| state.shape.as_ref());
+        let Some(Shape::Parts(parts)) = shape else { return Some(false) };
+        let whole = |part: &Part<'_>| match part {
+            Part::Number { whole } => Some(*whole),
+            Part::State { state, .. } if branches => self.has_whole_numbers(*state, false),
+            Part::State { .. } => Some(false),
+            _ => None,
+        };
+        parts.iter().filter_map(whole).reduce(|one, other| one && other)
+    }
+
+    /// Whether a name stands for a state, and its documentation with that.
+    fn is_named(&self, state: StateId) -> bool {
+        let ty = self.finished.get(state.0 as usize).copied().flatten();
+        ty.is_some_and(|ty| matches!(self.arena.get(ty), Type::Named(_)))
     }
 }

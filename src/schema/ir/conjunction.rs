@@ -6,9 +6,10 @@
 //! (`reduce`) and splits it into constraints and choices (`flatten`); it never looks at members or items,
 //! which is `leaf`'s part.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
+use smallvec::{SmallVec, smallvec};
 
 use super::Reason;
 use super::document::{Document, NodeId};
@@ -31,16 +32,26 @@ pub(super) enum Term {
     Object,
 }
 
+impl Term {
+    /// The schema of which it is a part.
+    pub(super) fn node(self) -> Option<NodeId> {
+        match self {
+            Self::Full(node) | Self::NotNull(node) | Self::Own(node) => Some(node),
+            Self::Constant(_) | Self::Null | Self::Object => None,
+        }
+    }
+}
+
 /// A conjunction in its smallest form: sorted, without duplicates. Empty means anything.
-pub(super) type Conjunction = Vec<Term>;
+pub(super) type Conjunction = SmallVec<[Term; 4]>;
 
 /// A branch of a choice; several terms stand for their conjunction.
-pub(super) type Branch = Vec<Term>;
+pub(super) type Branch = Conjunction;
 
 /// A conjunction taken apart: every constraint holds, and one branch of each choice.
 #[derive(Debug, Default)]
 pub(super) struct Flat {
-    pub(super) constraints: Vec<Term>,
+    pub(super) constraints: Conjunction,
     pub(super) choices: Vec<Vec<Branch>>,
     /// Some constraints were left out.
     pub(super) cut: bool,
@@ -56,14 +67,10 @@ const MAX_TERMS: usize = 64;
 /// unions.
 fn in_place<'a>(document: &mut Document<'a>, node: NodeId, notes: &mut Notes) -> Vec<NodeId> {
     let Some(keywords) = document.keywords(node) else { return Vec::new() };
-    let mut schemas: Vec<&'a Value> = keywords.all_of.iter().collect();
-    for branches in [keywords.any_of, keywords.one_of] {
-        if let [only] = branches {
-            schemas.push(only);
-        }
-    }
+    let only = |branches: &'a [Value]| if let [only] = branches { Some(only) } else { None };
+    let schemas = keywords.all_of.iter().chain(only(keywords.any_of)).chain(only(keywords.one_of));
     let (reference, dynamic) = (keywords.reference, keywords.dynamic_reference);
-    let mut applied: Vec<NodeId> = schemas.into_iter().map(|schema| document.node(schema, node)).collect();
+    let mut applied: Vec<NodeId> = schemas.map(|schema| document.node(schema, node)).collect();
     if let Some(reference) = reference {
         match document.resolve(node, reference) {
             Some(target) => applied.push(target),
@@ -90,9 +97,9 @@ fn has_choice(keywords: &Keywords<'_>) -> bool {
 /// A schema that says nothing itself is replaced by what it applies, so that a bare reference (or an
 /// `allOf` of one, with a description beside it) is its target, under its target's name.
 pub(super) fn reduce(document: &mut Document<'_>, terms: &[Term], notes: &mut Notes) -> Option<Conjunction> {
-    let mut seen: HashSet<Term> = HashSet::new();
-    let mut work: Vec<Term> = terms.to_vec();
-    let mut kept: Conjunction = Vec::with_capacity(terms.len());
+    let mut seen: BTreeSet<Term> = BTreeSet::new();
+    let mut work = Conjunction::from_slice(terms);
+    let mut kept = Conjunction::new();
     while let Some(term) = work.pop() {
         if terms.len() + work.len() > 1 && !seen.insert(term) {
             continue;
@@ -177,8 +184,8 @@ fn implied_by_another(document: &Document<'_>, kept: &[Term], term: Term, kinds:
 /// Takes a set apart. `None`: nothing satisfies it.
 pub(super) fn flatten(document: &mut Document<'_>, terms: &[Term], notes: &mut Notes) -> Option<Flat> {
     let mut flat = Flat::default();
-    let mut seen: HashSet<Term> = HashSet::new();
-    let mut work: Vec<Term> = terms.to_vec();
+    let mut seen: BTreeSet<Term> = BTreeSet::new();
+    let mut work = Conjunction::from_slice(terms);
     work.reverse();
     while let Some(term) = work.pop() {
         if !seen.insert(term) {
@@ -190,7 +197,7 @@ pub(super) fn flatten(document: &mut Document<'_>, terms: &[Term], notes: &mut N
         };
         let Some(keywords) = document.keywords(node) else { continue };
         if keywords.nullable && matches!(term, Term::Full(_)) {
-            flat.choices.push(vec![vec![Term::NotNull(node)], vec![Term::Null]]);
+            flat.choices.push(vec![smallvec![Term::NotNull(node)], smallvec![Term::Null]]);
             continue;
         }
         if keywords.never {
@@ -219,11 +226,12 @@ fn own_choices(document: &mut Document<'_>, node: NodeId) -> Vec<Vec<Branch>> {
     let conditional = keywords.if_then_else;
     let mut choices = Vec::new();
     for branches in unions.into_iter().filter(|branches| branches.len() > 1) {
-        choices.push(branches.iter().map(|branch| vec![Term::Full(document.node(branch, node))]).collect());
+        choices
+            .push(branches.iter().map(|branch| smallvec![Term::Full(document.node(branch, node))]).collect());
     }
     if let [Some(condition), Some(then), Some(otherwise)] = conditional {
         let mut term = |schema| Term::Full(document.node(schema, node));
-        choices.push(vec![vec![term(condition), term(then)], vec![term(otherwise)]]);
+        choices.push(vec![smallvec![term(condition), term(then)], smallvec![term(otherwise)]]);
     }
     choices
 }

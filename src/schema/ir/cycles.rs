@@ -5,7 +5,7 @@
 use super::graph::{Graph, Part, RestShape, Shape, StateId};
 
 /// Calls with each state that the parts refer to, and whether as a branch.
-pub(super) fn for_each_child(parts: &[Part], mut visit: impl FnMut(StateId, bool)) {
+pub(super) fn for_each_child(parts: &[Part<'_>], mut visit: impl FnMut(StateId, bool)) {
     for part in parts {
         match part {
             Part::Array { item, .. } => visit(*item, false),
@@ -28,7 +28,7 @@ pub(super) fn for_each_child(parts: &[Part], mut visit: impl FnMut(StateId, bool
                 }
             }
             Part::State { state, .. } => visit(*state, true),
-            Part::Null | Part::Boolean | Part::Number | Part::String | Part::Literal(_) => {}
+            Part::Null | Part::Boolean | Part::Number { .. } | Part::String | Part::Literal(_) => {}
         }
     }
 }

@@ -21,7 +21,8 @@ pub struct Doc {
 /// One fact.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct DocTag {
-    /// `deprecated`, `readonly`, `default`, `format`, `minimum`, ...: the JSON Schema keyword, mostly.
+    /// `deprecated`, `readonly`, `default`, `format`, `minimum`, ...: the JSON Schema keyword, mostly. `integer`: the
+    /// numbers of the type are whole. `items`: what is said of a list's elements.
     pub name: &'static str,
     /// Its value; empty for a flag.
     pub value: String,
@@ -33,10 +34,15 @@ impl Doc {
         self.text.is_none() && self.tags.is_empty()
     }
 
-    /// Its length in bytes.
-    pub(super) fn size(&self) -> usize {
-        let tags = self.tags.iter().map(|tag| tag.name.len() + tag.value.len());
-        self.text.as_ref().map_or(0, String::len) + tags.sum::<usize>()
+    /// About how many bytes a schema says of itself.
+    pub(super) fn size_of(keywords: &Keywords<'_>) -> usize {
+        let size = |(name, value): &(&str, &Value)| match value {
+            Value::String(text) if *name == "default" => name.len() + text.len().min(MAX_VALUE),
+            Value::String(text) => name.len() + text.len(),
+            Value::Array(_) | Value::Object(_) => name.len() + MAX_VALUE,
+            Value::Null | Value::Bool(_) | Value::Number(_) => name.len() + 4,
+        };
+        keywords.annotations.iter().map(size).sum()
     }
 
     /// What a schema says of itself.
@@ -72,14 +78,19 @@ impl Doc {
         doc
     }
 
-    /// Adds what another documentation of the same thing has on top.
-    pub(super) fn fill_from(&mut self, other: &Self) {
-        if self.text.is_none() {
-            self.text.clone_from(&other.text);
+    /// Adds what another schema says of the same thing on top.
+    pub(super) fn fill_from(&mut self, keywords: &Keywords<'_>) {
+        let other = Self::of(keywords);
+        if self.is_empty() {
+            *self = other;
+            return;
         }
-        for tag in &other.tags {
+        if self.text.is_none() {
+            self.text = other.text;
+        }
+        for tag in other.tags {
             if !self.tags.iter().any(|known| known.name == tag.name) {
-                self.tags.push(tag.clone());
+                self.tags.push(tag);
             }
         }
     }
@@ -88,11 +99,23 @@ impl Doc {
         self.tags.retain(|tag| tag.name != name);
     }
 
-    /// Adds the documentation of the elements below that of a list.
-    pub(super) fn add_items(&mut self, items: &Self) {
-        if let Some(text) = items.text.clone() {
-            self.tags.push(DocTag { name: "items", value: text });
-        }
+    /// Adds the documentation of the elements below that of a list, and whether their numbers are all whole.
+    pub(super) fn add_items(&mut self, items: Option<&Keywords<'_>>, whole: bool) {
+        let text = items.and_then(|items| Self::of(items).text);
+        let value = match (text, whole) {
+            (Some(text), true) => format!("integer: {text}"),
+            (Some(text), false) => text,
+            (None, true) => "integer".to_owned(),
+            (None, false) => return,
+        };
+        self.tags.push(DocTag { name: "items", value });
+    }
+
+    /// Adds that its numbers are all whole, which no type says. It comes before what narrows them more.
+    pub(super) fn add_integer(&mut self) {
+        let flags = ["deprecated", "readonly", "writeonly"];
+        let place = self.tags.iter().take_while(|tag| flags.contains(&tag.name)).count();
+        self.tags.insert(place, DocTag { name: "integer", value: String::new() });
     }
 
     fn take(&mut self, name: &'static str, value: &Value) {

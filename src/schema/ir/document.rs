@@ -3,11 +3,13 @@
 //! Knows nothing of types. Must never recurse, fetch a document, or follow a reference further than its
 //! target. `conjunction` and `graph` read it.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 use url::Url;
 
+use super::super::draft::Draft;
 use super::keywords::{Keywords, sorted};
 use crate::json::pointer_step;
 
@@ -47,13 +49,13 @@ struct Resource<'a> {
 #[derive(Debug)]
 pub(super) struct Document<'a> {
     nodes: Vec<Node<'a>>,
-    by_address: HashMap<*const Value, NodeId>,
+    by_address: BTreeMap<*const Value, NodeId>,
     resources: Vec<Resource<'a>>,
     by_uri: HashMap<String, usize>,
     anchors: HashMap<(usize, &'a str), NodeId>,
     /// `None` once a name is declared twice: only the caller's path would tell which one is meant.
     dynamic_anchors: HashMap<&'a str, Option<NodeId>>,
-    legacy: bool,
+    draft: Draft,
 }
 
 struct Pending<'a> {
@@ -66,17 +68,14 @@ struct Pending<'a> {
 impl<'a> Document<'a> {
     /// Indexes a document; linear in its size.
     pub(super) fn new(root: &'a Value) -> (Self, NodeId) {
-        let legacy = root.get("$schema").and_then(Value::as_str).is_some_and(|uri| {
-            ["draft-03", "draft-04", "draft-06", "draft-07"].iter().any(|draft| uri.contains(draft))
-        });
         let mut document = Self {
             nodes: Vec::new(),
-            by_address: HashMap::new(),
+            by_address: BTreeMap::new(),
             resources: vec![Resource { root, base: None }],
             by_uri: HashMap::new(),
             anchors: HashMap::new(),
             dynamic_anchors: HashMap::new(),
-            legacy,
+            draft: Draft::of(root),
         };
         let id = document.index(root, None, Step::Pointer, 0);
         (document, id)
@@ -109,16 +108,16 @@ impl<'a> Document<'a> {
         let first = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         let mut work = vec![Pending { value, parent, step, resource }];
         while let Some(next) = work.pop() {
-            if self.by_address.contains_key(&std::ptr::from_ref(next.value)) {
+            let Entry::Vacant(place) = self.by_address.entry(std::ptr::from_ref(next.value)) else {
                 continue;
-            }
+            };
             let id = NodeId(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-            let keywords = Keywords::read(next.value, self.legacy);
+            place.insert(id);
+            let keywords = Keywords::read(next.value, self.draft);
             let resource = self.name_places(&keywords, next.value, id, next.resource);
             children(&keywords, |step, value| {
                 work.push(Pending { value, parent: Some(id), step, resource });
             });
-            self.by_address.insert(std::ptr::from_ref(next.value), id);
             self.nodes.push(Node {
                 keywords,
                 parent: next.parent,
@@ -289,18 +288,21 @@ fn children<'a>(keywords: &Keywords<'a>, mut visit: impl FnMut(Step<'a>, &'a Val
             visit(Step::Keyword(keyword), value);
         }
     }
-    let mut lists = vec![
+    let items: &[Value] = match keywords.items {
+        Some(Value::Array(list)) => list,
+        Some(value) => {
+            visit(Step::Keyword("items"), value);
+            &[]
+        }
+        None => &[],
+    };
+    for (keyword, list) in [
         ("allOf", keywords.all_of),
         ("anyOf", keywords.any_of),
         ("oneOf", keywords.one_of),
         ("prefixItems", keywords.prefix_items),
-    ];
-    match keywords.items {
-        Some(Value::Array(list)) => lists.push(("items", list)),
-        Some(value) => visit(Step::Keyword("items"), value),
-        None => {}
-    }
-    for (keyword, list) in lists {
+        ("items", items),
+    ] {
         for (index, value) in list.iter().enumerate() {
             visit(Step::Index(keyword, index), value);
         }
@@ -312,10 +314,8 @@ fn children<'a>(keywords: &Keywords<'a>, mut visit: impl FnMut(Step<'a>, &'a Val
             visit(Step::Key(keyword, key), value);
         }
     }
-    let mut aside = keywords.aside.clone();
-    aside.sort_unstable_by_key(|(keyword, _)| *keyword);
-    for (keyword, value) in aside {
-        match (keyword, value) {
+    for (keyword, value) in &keywords.aside {
+        match (*keyword, *value) {
             ("not" | "contains", value) => visit(Step::Keyword(keyword), value),
             (_, Value::Object(map)) => {
                 for (key, value) in sorted(map) {

@@ -4,13 +4,15 @@
 //! does not depend on the order of keys. Must never evaluate a state twice or recurse. `leaf` says what one
 //! conjunction means; `canon` turns the graph into the public form.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use serde_json::Value;
+use smallvec::smallvec;
 
 use crate::json::estimated_size;
 
-use super::conjunction::{Conjunction, Notes, Term, flatten, pure_union, reduce};
+use super::conjunction::{Branch, Conjunction, Notes, Term, flatten, pure_union, reduce};
 use super::document::{Document, NodeId};
 use super::pattern::KeyPattern;
 use super::{Doc, IrBudget, Literal, Reason};
@@ -24,77 +26,58 @@ pub(super) struct StateId(pub(super) u32);
 
 /// What a state means: the union of its parts. No part: nothing satisfies it.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum Shape<'a> {
     /// Any JSON value.
     Any,
-    Parts(Vec<Part>),
-}
-
-impl Shape {
-    /// What it takes to print, about, in bytes. What it is made of counts where it is written.
-    fn size(&self) -> usize {
-        let Self::Parts(parts) = self else { return WORD };
-        parts.iter().map(Part::size).fold(WORD, usize::saturating_add)
-    }
+    Parts(Vec<Part<'a>>),
 }
 
 /// The length of a name or keyword, about.
 const WORD: usize = 8;
 
-impl Part {
-    fn size(&self) -> usize {
-        let inner = match self {
-            Self::Literal(Literal::String(text)) => text.len(),
-            Self::Tuple { items, .. } => items.len().saturating_mul(WORD),
-            Self::Array { doc, .. } | Self::State { doc, .. } => doc.size(),
-            Self::Object(object) => {
-                let members =
-                    object.members.iter().map(|member| WORD + member.name.len() + member.doc.size());
-                members.sum::<usize>() + object.patterns.len() * 2 * WORD
-            }
-            _ => 0,
-        };
-        WORD.saturating_add(inner)
-    }
-}
-
 #[derive(Debug)]
-pub(super) enum Part {
+pub(super) enum Part<'a> {
     Null,
     Boolean,
-    Number,
+    Number {
+        /// Of those of the JSON Schema type `integer` alone.
+        whole: bool,
+    },
     String,
     Literal(Literal),
     Array {
         item: StateId,
-        doc: Doc,
+        /// Whose documentation is that of the elements.
+        doc: Option<NodeId>,
     },
     Tuple {
         items: Vec<StateId>,
         required: usize,
         rest: Option<StateId>,
     },
-    Object(ObjectShape),
+    Object(ObjectShape<'a>),
     /// Another state, as a branch.
     State {
         state: StateId,
-        doc: Doc,
+        /// Whose documentation is the branch's.
+        doc: Option<NodeId>,
     },
 }
 
 #[derive(Debug)]
-pub(super) struct ObjectShape {
-    pub(super) members: Vec<MemberShape>,
+pub(super) struct ObjectShape<'a> {
+    pub(super) members: Vec<MemberShape<'a>>,
     pub(super) patterns: Vec<(KeyPattern, StateId)>,
     pub(super) rest: RestShape,
 }
 
 #[derive(Debug)]
-pub(super) struct MemberShape {
-    pub(super) name: String,
+pub(super) struct MemberShape<'a> {
+    pub(super) name: Cow<'a, str>,
     pub(super) state: StateId,
     pub(super) required: bool,
-    pub(super) doc: Doc,
+    /// Whose documentation is the member's.
+    pub(super) doc: Option<NodeId>,
 }
 
 #[derive(Debug)]
@@ -106,10 +89,10 @@ pub(super) enum RestShape {
 }
 
 #[derive(Debug)]
-pub(super) struct State {
+pub(super) struct State<'a> {
     pub(super) terms: Conjunction,
     pub(super) depth: usize,
-    pub(super) shape: Option<Shape>,
+    pub(super) shape: Option<Shape<'a>>,
     /// Nothing satisfies it.
     pub(super) dead: bool,
 }
@@ -118,10 +101,10 @@ pub(super) struct State {
 #[derive(Debug)]
 pub(super) struct Graph<'a> {
     pub(super) document: Document<'a>,
-    pub(super) states: Vec<State>,
+    pub(super) states: Vec<State<'a>>,
     pub(super) notes: Notes,
     pub(super) root: StateId,
-    by_terms: HashMap<Conjunction, StateId>,
+    by_terms: BTreeMap<Conjunction, StateId>,
     constants: Vec<&'a Value>,
     current: VecDeque<StateId>,
     next: VecDeque<StateId>,
@@ -132,6 +115,8 @@ pub(super) struct Graph<'a> {
     spent: usize,
     /// From where on states are [`Shape::Any`]: in proportion to the schema, whose unions may multiply (SDK-8).
     allowance: usize,
+    /// The schema, until its size is part of the allowance: most need no more than every schema may have.
+    unmeasured: Option<&'a Value>,
     /// Schemas beside which something was left out: the keys that it names are not known, so they close nothing.
     left_open: HashSet<NodeId>,
 }
@@ -151,17 +136,18 @@ impl<'a> Graph<'a> {
             states: Vec::new(),
             notes: Notes::new(),
             root: StateId(0),
-            by_terms: HashMap::new(),
+            by_terms: BTreeMap::new(),
             constants: Vec::new(),
             current: VecDeque::new(),
             next: VecDeque::new(),
             budget: *budget,
             working_depth: 1,
             spent: 0,
-            allowance: estimated_size(schema).saturating_mul(SHARE).saturating_add(LEAST_ALLOWANCE),
+            allowance: LEAST_ALLOWANCE,
+            unmeasured: Some(schema),
             left_open: HashSet::new(),
         };
-        let mut terms = vec![Term::Full(root)];
+        let mut terms: Conjunction = smallvec![Term::Full(root)];
         if object {
             terms.push(Term::Object);
         }
@@ -179,7 +165,7 @@ impl<'a> Graph<'a> {
         self.current.pop_front()
     }
 
-    pub(super) fn get(&self, id: StateId) -> Option<&State> {
+    pub(super) fn get(&self, id: StateId) -> Option<&State<'a>> {
         self.states.get(id.0 as usize)
     }
 
@@ -187,8 +173,8 @@ impl<'a> Graph<'a> {
     pub(super) fn state(&mut self, terms: &[Term], depth: usize) -> StateId {
         let reduced = reduce(&mut self.document, terms, &mut self.notes);
         // `null` and an object at once: the one name for what nothing satisfies.
-        let key = reduced.unwrap_or_else(|| NEVER.to_vec());
-        let dead = key == NEVER;
+        let key = reduced.unwrap_or_else(|| Conjunction::from_slice(&NEVER));
+        let dead = key.as_slice() == NEVER;
         if let Some(id) = self.by_terms.get(&key).copied() {
             if let Some(state) = self.states.get_mut(id.0 as usize)
                 && depth < state.depth
@@ -231,10 +217,7 @@ impl<'a> Graph<'a> {
 
     /// The first schema among the terms, for names and documentation.
     pub(super) fn first_node(terms: &[Term]) -> Option<NodeId> {
-        terms.iter().find_map(|term| match term {
-            Term::Full(node) | Term::NotNull(node) | Term::Own(node) => Some(*node),
-            Term::Constant(_) | Term::Null | Term::Object => None,
-        })
+        terms.iter().find_map(|term| term.node())
     }
 
     pub(super) fn note(&mut self, terms: &[Term], reason: Reason) {
@@ -254,19 +237,28 @@ impl<'a> Graph<'a> {
         }
         let (terms, depth) = (state.terms.clone(), state.depth);
         self.working_depth = depth;
-        let shape = if self.spent > self.allowance {
+        let shape = if self.has_spent_all() {
             self.note(&terms, Reason::TooLarge);
             Shape::Any
         } else {
             self.shape_of(&terms, depth)
         };
-        self.spent = self.spent.saturating_add(shape.size());
+        self.spent = self.spent.saturating_add(self.size(&shape));
         if let Some(state) = self.states.get_mut(id.0 as usize) {
             state.shape = Some(shape);
         }
     }
 
-    fn shape_of(&mut self, terms: &[Term], depth: usize) -> Shape {
+    fn has_spent_all(&mut self) -> bool {
+        if self.spent > self.allowance
+            && let Some(schema) = self.unmeasured.take()
+        {
+            self.allowance = estimated_size(schema).saturating_mul(SHARE).saturating_add(LEAST_ALLOWANCE);
+        }
+        self.spent > self.allowance
+    }
+
+    fn shape_of(&mut self, terms: &[Term], depth: usize) -> Shape<'a> {
         let Some(flat) = flatten(&mut self.document, terms, &mut self.notes) else {
             return Shape::Parts(Vec::new());
         };
@@ -283,7 +275,7 @@ impl<'a> Graph<'a> {
         };
         let mut parts: Vec<Part> = Vec::with_capacity(branches.len());
         for branch in branches {
-            let doc = branch.last().map_or_else(Doc::default, |term| self.variant_doc(*term));
+            let doc = branch.last().copied().and_then(Term::node);
             let state = self.state(&branch, depth);
             if self.get(state).is_some_and(|state| state.dead) {
                 continue;
@@ -294,8 +286,8 @@ impl<'a> Graph<'a> {
     }
 
     /// One union; a branch that is nothing but a union itself is replaced by its branches.
-    fn spliced(&mut self, choices: Vec<Vec<Vec<Term>>>) -> Vec<Vec<Term>> {
-        let mut work: Vec<Vec<Term>> = choices.into_iter().flatten().rev().collect();
+    fn spliced(&mut self, choices: Vec<Vec<Branch>>) -> Vec<Branch> {
+        let mut work: Vec<Branch> = choices.into_iter().flatten().rev().collect();
         let mut branches = Vec::with_capacity(work.len());
         while let Some(branch) = work.pop() {
             match pure_union(&mut self.document, &branch) {
@@ -308,13 +300,8 @@ impl<'a> Graph<'a> {
 
     /// Constraints times one branch of every choice. Choices that would make too many are left out, which
     /// widens.
-    fn product(
-        &mut self,
-        terms: &[Term],
-        constraints: &[Term],
-        choices: Vec<Vec<Vec<Term>>>,
-    ) -> Vec<Vec<Term>> {
-        let mut products = vec![constraints.to_vec()];
+    fn product(&mut self, terms: &[Term], constraints: &[Term], choices: Vec<Vec<Branch>>) -> Vec<Branch> {
+        let mut products = vec![Conjunction::from_slice(constraints)];
         let mut first = true;
         for choice in choices {
             if !first && products.len().saturating_mul(choice.len()) > self.budget.max_variants {
@@ -349,12 +336,27 @@ impl<'a> Graph<'a> {
         self.left_open.contains(&node)
     }
 
-    fn variant_doc(&self, term: Term) -> Doc {
-        match term {
-            Term::Full(node) | Term::NotNull(node) | Term::Own(node) => {
-                self.document.keywords(node).map_or_else(Doc::default, Doc::of_variant)
+    /// What a shape takes to print, about, in bytes. What it is made of counts where it is written.
+    fn size(&self, shape: &Shape<'a>) -> usize {
+        let Shape::Parts(parts) = shape else { return WORD };
+        parts.iter().map(|part| self.part_size(part)).fold(WORD, usize::saturating_add)
+    }
+
+    fn part_size(&self, part: &Part<'a>) -> usize {
+        let inner = match part {
+            Part::Literal(Literal::String(text)) => text.len(),
+            Part::Tuple { items, .. } => items.len().saturating_mul(WORD),
+            Part::Array { doc, .. } | Part::State { doc, .. } => self.doc_size(*doc),
+            Part::Object(object) => {
+                let size = |member: &MemberShape<'a>| WORD + member.name.len() + self.doc_size(member.doc);
+                object.members.iter().map(size).sum::<usize>() + object.patterns.len() * 2 * WORD
             }
-            Term::Constant(_) | Term::Null | Term::Object => Doc::default(),
-        }
+            _ => 0,
+        };
+        WORD.saturating_add(inner)
+    }
+
+    fn doc_size(&self, node: Option<NodeId>) -> usize {
+        node.and_then(|node| self.document.keywords(node)).map_or(0, Doc::size_of)
     }
 }

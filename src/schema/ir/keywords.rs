@@ -6,6 +6,8 @@
 
 use serde_json::{Map, Value};
 
+use super::super::draft::Draft;
+
 /// A set of the six JSON kinds, of which numbers are two: whole ones, and those with a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kinds(u8);
@@ -18,7 +20,7 @@ impl Kinds {
     pub(super) const STRING: Self = Self(8);
     pub(super) const ARRAY: Self = Self(16);
     pub(super) const OBJECT: Self = Self(32);
-    const FRACTION: Self = Self(64);
+    pub(super) const FRACTION: Self = Self(64);
     pub(super) const ALL: Self = Self(127);
 
     pub(super) fn and(self, other: Self) -> Self {
@@ -35,6 +37,11 @@ impl Kinds {
 
     pub(super) fn within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
+    }
+
+    /// How many there are in it.
+    pub(super) fn count(self) -> usize {
+        self.0.count_ones() as usize
     }
 
     /// The kind of a value.
@@ -109,7 +116,7 @@ pub(super) struct Keywords<'a> {
     pub(super) max_items: Option<usize>,
     /// It forbids everything: `false`, or `not: {}`, as some generators write it.
     pub(super) never: bool,
-    /// Sub-schemas that do not take part in the type: definitions, `not`, `contains`, ...
+    /// Sub-schemas that do not take part in the type: definitions, `not`, `contains`, ...; by keyword.
     pub(super) aside: Vec<(&'static str, &'a Value)>,
     /// Whether some keyword evaluates members in a way the type does not follow.
     pub(super) hidden_applicator: bool,
@@ -152,39 +159,35 @@ impl<'a> Keywords<'a> {
         }
     }
 
-    /// Reads a schema. With `legacy` (drafts up to 7) a `$ref` switches its siblings off, all but the
+    /// Reads a schema by the rules of a draft. Where a `$ref` stands alone it switches its siblings off, all but the
     /// annotations and `nullable`, which only widens.
-    pub(super) fn read(schema: &'a Value, legacy: bool) -> Self {
+    pub(super) fn read(schema: &'a Value, draft: Draft) -> Self {
         let mut keywords = Self::empty();
         let Some(map) = schema.as_object() else {
             keywords.never = *schema == Value::Bool(false);
             return keywords;
         };
         for (name, value) in map {
-            keywords.take(name, value);
+            if draft.knows(name) {
+                keywords.take(name, value);
+            }
         }
-        if legacy && keywords.reference.is_some() {
-            let alone = Self {
+        keywords.aside.sort_unstable_by_key(|(keyword, _)| *keyword);
+        if draft.has_lone_references() && keywords.reference.is_some() {
+            return Self {
                 reference: keywords.reference,
                 nullable: keywords.nullable,
                 aside: keywords.aside,
                 annotations: keywords.annotations,
                 ..Self::empty()
             };
-            return alone;
-        }
-        if legacy {
-            // Keywords of later drafts are unknown words there, and unknown words constrain nothing.
-            keywords.prefix_items = &[];
-            keywords.unevaluated_items = None;
-            keywords.unevaluated_properties = None;
         }
         keywords
     }
 
     fn take(&mut self, name: &str, value: &'a Value) {
         match name {
-            "$id" => self.id = value.as_str(),
+            "$id" | "id" => self.id = value.as_str(),
             "$anchor" => self.anchor = value.as_str(),
             "$dynamicAnchor" => self.dynamic_anchor = value.as_str(),
             "$ref" => self.reference = value.as_str(),

@@ -7,12 +7,13 @@
 use std::collections::HashSet;
 
 use serde_json::Value;
+use smallvec::SmallVec;
 
 use super::conjunction::Term;
 use super::document::NodeId;
 use super::graph::{Graph, Part, Shape, StateId};
 use super::keywords::Kinds;
-use super::{Doc, Literal, Reason};
+use super::{Literal, Reason};
 
 /// Longest run of items that is written out one by one because the length is fixed.
 const MAX_FIXED_ITEMS: usize = 8;
@@ -21,9 +22,9 @@ const MAX_FIXED_ITEMS: usize = 8;
 const MAX_LEAST_ITEMS: usize = 3;
 
 impl<'a> Graph<'a> {
-    pub(super) fn leaf(&mut self, constraints: &[Term], depth: usize) -> Shape {
+    pub(super) fn leaf(&mut self, constraints: &[Term], depth: usize) -> Shape<'a> {
         let mut kinds = Kinds::ALL;
-        let mut nodes: Vec<NodeId> = Vec::new();
+        let mut nodes: SmallVec<[NodeId; 4]> = SmallVec::new();
         let mut constants: Option<Vec<&'a Value>> = None;
         for term in constraints {
             match term {
@@ -61,13 +62,15 @@ impl<'a> Graph<'a> {
             self.note(constraints, Reason::TooDeep);
             return Shape::Any;
         }
-        let mut parts = Vec::new();
-        for (kind, part) in
-            [(Kinds::STRING, Part::String), (Kinds::NUMBER, Part::Number), (Kinds::BOOLEAN, Part::Boolean)]
-        {
-            if kinds.has(kind) {
-                parts.push(part);
-            }
+        let mut parts = Vec::with_capacity(kinds.count());
+        if kinds.has(Kinds::STRING) {
+            parts.push(Part::String);
+        }
+        if kinds.has(Kinds::NUMBER) {
+            parts.push(Part::Number { whole: !kinds.has(Kinds::FRACTION) });
+        }
+        if kinds.has(Kinds::BOOLEAN) {
+            parts.push(Part::Boolean);
         }
         if kinds.has(Kinds::ARRAY) {
             parts.extend(self.array(&nodes, depth));
@@ -87,7 +90,7 @@ impl<'a> Graph<'a> {
         values: &[&'a Value],
         kinds: Kinds,
         depth: usize,
-    ) -> Shape {
+    ) -> Shape<'a> {
         let mut parts = Vec::with_capacity(values.len());
         for value in values.iter().filter(|value| kinds.has(Kinds::of(value))) {
             match value {
@@ -95,7 +98,7 @@ impl<'a> Graph<'a> {
                 Value::Bool(flag) => parts.push(Part::Literal(Literal::Boolean(*flag))),
                 Value::String(text) => parts.push(Part::Literal(Literal::String(text.clone()))),
                 Value::Number(number) => {
-                    parts.push(Literal::number(number).map_or(Part::Number, Part::Literal));
+                    parts.push(Literal::number(number).map_or(Part::Number { whole: false }, Part::Literal));
                 }
                 Value::Array(_) | Value::Object(_) if depth > self.max_depth() => {
                     self.note(constraints, Reason::TooDeep);
@@ -119,7 +122,7 @@ impl<'a> Graph<'a> {
         self.state(&[term], depth + 1)
     }
 
-    fn array(&mut self, nodes: &[NodeId], depth: usize) -> Option<Part> {
+    fn array(&mut self, nodes: &[NodeId], depth: usize) -> Option<Part<'a>> {
         let items = self.items(nodes)?;
         let mut states = Vec::new();
         for terms in &items.prefix {
@@ -134,7 +137,7 @@ impl<'a> Graph<'a> {
         if let Some(rest) = rest {
             let written = least <= if least == most { MAX_FIXED_ITEMS } else { MAX_LEAST_ITEMS };
             if states.is_empty() && (least == 0 || !written) {
-                let doc = items.rest.as_deref().map_or_else(Doc::default, |terms| self.terms_doc(terms));
+                let doc = items.rest.as_deref().and_then(Self::first_node);
                 return Some(Part::Array { item: rest, doc });
             }
             while states.len() < least && states.len() < items.prefix.len() + MAX_FIXED_ITEMS {
@@ -207,13 +210,6 @@ impl<'a> Graph<'a> {
             }
         }
         Some(terms)
-    }
-
-    /// The documentation of a conjunction's first schema.
-    pub(super) fn terms_doc(&self, terms: &[Term]) -> Doc {
-        Self::first_node(terms)
-            .and_then(|node| self.document.keywords(node))
-            .map_or_else(Doc::default, Doc::of)
     }
 
     /// Whether what `unevaluated*` closes over can be seen: nothing that may or may not apply.

@@ -4,12 +4,13 @@
 //! where neither applies the constraint's rule for additional ones. Belongs to `leaf`, which covers the
 //! other kinds; the schemas found here go back to `graph` as states.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
+use smallvec::SmallVec;
 
-use super::Doc;
-use super::conjunction::Term;
+use super::conjunction::{Conjunction, Term};
 use super::document::NodeId;
 use super::graph::{Graph, MemberShape, NEVER, ObjectShape, RestShape, StateId};
 use super::keywords::sorted;
@@ -26,33 +27,33 @@ struct Rules<'a> {
 }
 
 impl<'a> Graph<'a> {
-    pub(super) fn constant_object(&mut self, map: &'a Map<String, Value>, depth: usize) -> ObjectShape {
+    pub(super) fn constant_object(&mut self, map: &'a Map<String, Value>, depth: usize) -> ObjectShape<'a> {
         let members = sorted(map)
             .into_iter()
             .map(|(name, value)| MemberShape {
-                name: name.to_owned(),
+                name: Cow::Borrowed(name),
                 state: self.constant_state(value, depth),
                 required: true,
-                doc: Doc::default(),
+                doc: None,
             })
             .collect();
         ObjectShape { members, patterns: Vec::new(), rest: RestShape::Closed }
     }
 
     /// `None`: no object satisfies the constraints.
-    pub(super) fn object(&mut self, nodes: &[NodeId], depth: usize) -> Option<ObjectShape> {
+    pub(super) fn object(&mut self, nodes: &[NodeId], depth: usize) -> Option<ObjectShape<'a>> {
         // Declared keys, and whether each must be there.
-        let mut keys: BTreeMap<String, bool> = BTreeMap::new();
+        let mut keys: BTreeMap<Cow<'a, str>, bool> = BTreeMap::new();
         let mut rules: Vec<Rules<'a>> = Vec::new();
-        let mut listed: Option<BTreeSet<String>> = None;
+        let mut listed: Option<BTreeSet<&'a str>> = None;
         let mut closed = false;
         for node in nodes {
             let Some(keywords) = self.document.keywords(*node) else { continue };
             for (name, _) in &keywords.properties {
-                keys.entry((*name).to_owned()).or_insert(false);
+                keys.entry(Cow::Borrowed(*name)).or_insert(false);
             }
             for name in &keywords.required {
-                keys.insert((*name).to_owned(), true);
+                keys.insert(Cow::Borrowed(*name), true);
             }
             let patterns: Vec<(KeyPattern, &'a Value)> = keywords
                 .patterns
@@ -61,40 +62,40 @@ impl<'a> Graph<'a> {
                 .collect();
             for (pattern, _) in &patterns {
                 if let KeyPattern::Exact(name) = pattern {
-                    keys.entry(name.clone()).or_insert(false);
+                    keys.entry(Cow::Owned(name.clone())).or_insert(false);
                 }
             }
             rules.push(Rules { node: *node, patterns, additional: keywords.additional_properties });
             let forbids = keywords.unevaluated_properties == Some(&Value::Bool(false));
             if let Some(names) = keywords.property_names.and_then(|schema| self.listed_keys(*node, schema)) {
                 listed = Some(match listed {
-                    Some(other) => other.intersection(&names).cloned().collect(),
+                    Some(other) => other.intersection(&names).copied().collect(),
                     None => names,
                 });
             }
             closed |= forbids && self.evaluates_visibly(*node);
         }
         if let Some(listed) = &listed {
-            if keys.iter().any(|(name, required)| *required && !listed.contains(name)) {
+            if keys.iter().any(|(name, required)| *required && !listed.contains(name.as_ref())) {
                 return None;
             }
-            keys.retain(|name, _| listed.contains(name));
+            keys.retain(|name, _| listed.contains(name.as_ref()));
             for name in listed {
-                keys.entry(name.clone()).or_insert(false);
+                keys.entry(Cow::Borrowed(*name)).or_insert(false);
             }
         }
         let mut members = Vec::with_capacity(keys.len());
         for (name, required) in keys {
             match self.member(&rules, &name) {
                 Some(terms) => {
-                    let doc = self.member_doc(&terms, &name);
+                    let doc = Self::first_node(&terms);
                     let state = self.state(&terms, depth + 1);
                     members.push(MemberShape { name, state, required, doc });
                 }
                 None if required => return None,
                 None => {
                     let state = self.never();
-                    members.push(MemberShape { name, state, required, doc: Doc::default() });
+                    members.push(MemberShape { name, state, required, doc: None });
                 }
             }
         }
@@ -111,17 +112,11 @@ impl<'a> Graph<'a> {
         self.state(&NEVER, 1)
     }
 
-    fn member_doc(&self, terms: &[Term], name: &str) -> Doc {
-        Self::first_node(terms)
-            .and_then(|node| self.document.keywords(node))
-            .map_or_else(Doc::default, |keywords| Doc::of_member(keywords, name))
-    }
-
     /// What all constraints say about one key. `None`: it must be absent.
-    fn member(&mut self, rules: &[Rules<'a>], name: &str) -> Option<Vec<Term>> {
-        let mut terms = Vec::new();
+    fn member(&mut self, rules: &[Rules<'a>], name: &str) -> Option<Conjunction> {
+        let mut terms = Conjunction::new();
         for rule in rules {
-            let mut schemas: Vec<&'a Value> = Vec::new();
+            let mut schemas: SmallVec<[&'a Value; 2]> = SmallVec::new();
             schemas.extend(self.document.keywords(rule.node).and_then(|keywords| keywords.property(name)));
             let mut unknown: Vec<&'a Value> = Vec::new();
             for (pattern, schema) in &rule.patterns {
@@ -221,15 +216,15 @@ impl<'a> Graph<'a> {
     }
 
     /// The keys that `propertyNames` lists, if it lists them.
-    fn listed_keys(&mut self, node: NodeId, schema: &'a Value) -> Option<BTreeSet<String>> {
+    fn listed_keys(&mut self, node: NodeId, schema: &'a Value) -> Option<BTreeSet<&'a str>> {
         let mut node = self.document.node(schema, node);
         for _ in 0..8 {
             let keywords = self.document.keywords(node)?;
             if let Some(values) = keywords.enumeration.filter(|values| values.len() <= MAX_LISTED_KEYS) {
-                return Some(values.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+                return Some(values.iter().filter_map(Value::as_str).collect());
             }
             if let Some(value) = keywords.constant {
-                return Some(value.as_str().map(str::to_owned).into_iter().collect());
+                return Some(value.as_str().into_iter().collect());
             }
             let reference = keywords.reference?;
             node = self.document.resolve(node, reference)?;

@@ -8,6 +8,7 @@
 //! Stages: `keywords` and `document` read the schema, `conjunction`, `graph`, `leaf` and `members` turn it
 //! into states, `canon` shares and names them.
 
+mod arena;
 mod canon;
 mod conjunction;
 mod cycles;

@@ -72,3 +72,46 @@ fn references_in_older_drafts_stand_alone() {
     let ir = compile(&schema, &IrBudget::default());
     assert!(matches!(ir.get(ir.root), Type::Array(_)), "{ir:?}");
 }
+
+/// T-7, SDK-5: what says no draft is of the one that the validator takes it for.
+#[test]
+fn references_stand_alone_where_a_list_of_items_tells_an_older_draft() {
+    let schema = json!({
+        "$ref": "#/definitions/a", "maxItems": 0,
+        "definitions": {"a": {"type": "array", "items": [{"type": "string"}]}}
+    });
+    let ir = compile(&schema, &IrBudget::default());
+    let Type::Named(name) = ir.get(ir.root) else { panic!("{ir:?}") };
+    let body = ir.definition(*name).unwrap().body;
+    assert!(matches!(ir.get(body), Type::Tuple { rest: Some(_), .. }), "{ir:?}");
+}
+
+/// SDK-5: a word that is no keyword of its draft constrains nothing.
+#[test]
+fn keywords_of_other_drafts_are_words() {
+    let drafts = [
+        "http://json-schema.org/draft-04/schema#",
+        "http://json-schema.org/draft-06/schema#",
+        "http://json-schema.org/draft-07/schema#",
+        "https://json-schema.org/draft/2019-09/schema",
+        "https://json-schema.org/draft/2020-12/schema",
+    ];
+    let integer = json!({"type": "integer"});
+    for (keyword, value, known) in [
+        ("const", json!(1), [false, true, true, true, true]),
+        ("prefixItems", json!([integer]), [false, false, false, false, true]),
+        ("unevaluatedProperties", json!(false), [false, false, false, true, true]),
+        ("propertyNames", json!({"enum": ["a"]}), [false, true, true, true, true]),
+        ("$recursiveRef", json!("#/$defs/a"), [false, false, false, true, false]),
+        ("$dynamicRef", json!("#/$defs/a"), [false, false, false, false, true]),
+    ] {
+        let found = drafts.map(|draft| {
+            let ir = compile(
+                &json!({"$schema": draft, keyword: value, "$defs": {"a": integer}}),
+                &IrBudget::default(),
+            );
+            *ir.get(ir.root) != Type::Json
+        });
+        assert_eq!(found, known, "{keyword}");
+    }
+}

@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use super::canon::Arena;
+use super::arena::Arena;
 use super::parts::member_weight;
 use super::{Doc, Literal, Member, ObjectType, Rest, Type, TypeId, Variant};
 

@@ -63,7 +63,7 @@ impl<'a> Printer<'_, 'a, '_> {
     /// The text of a type, which is a name if it has to be declared.
     fn declared(&mut self, ty: &'a Type, place: Place<'a>, definitions: &[usize]) -> Option<Text> {
         let class = match ty {
-            Type::Object(object) => self.class(object, Vec::new()),
+            Type::Object(object) => self.class(object),
             _ => None,
         };
         let (text, aliases) = match (class, definitions.split_first()) {
@@ -174,7 +174,7 @@ impl<'a> Printer<'_, 'a, '_> {
     }
 
     /// An object type with members. `None`: it has none that a class could name.
-    fn class(&self, object: &'a ObjectType, bases: Vec<String>) -> Option<Class<'a>> {
+    fn class(&self, object: &'a ObjectType) -> Option<Class<'a>> {
         if !has_members(object) {
             return None;
         }
@@ -184,7 +184,7 @@ impl<'a> Printer<'_, 'a, '_> {
             doc.extend_from_slice(&text.notes);
             Field { key: &member.name, text, required: member.required, doc }
         });
-        Some(Class { doc: self.other_keys(object), bases, fields: fields.collect() })
+        Some(Class { doc: self.other_keys(object), bases: Vec::new(), fields: fields.collect() })
     }
 
     /// What a class cannot say about keys.
@@ -224,8 +224,7 @@ impl<'a> Printer<'_, 'a, '_> {
     /// Members that branches share, and the branches: classes on top of a shared one.
     fn intersection(&mut self, parts: &[TypeId], place: Place<'a>) -> Text {
         let Some((shared, others)) = parts.split_first() else { return Text::code("JsonValue") };
-        let shared = self.text(*shared);
-        let [branch] = others else { return shared };
+        let [branch] = others else { return self.text(*shared) };
         let branches = match self.ir.get(*branch) {
             Type::Union(variants) => {
                 variants.iter().map(|variant| (variant.ty, Some(&variant.doc))).collect()
@@ -235,17 +234,22 @@ impl<'a> Printer<'_, 'a, '_> {
         let mut texts = Vec::with_capacity(branches.len());
         for (branch, doc) in branches {
             let doc = doc.filter(|doc| !doc.is_empty());
-            texts.push(self.branch(&shared, branch, Place { doc, ..place }));
+            texts.push(self.branch(*shared, branch, Place { doc, ..place }));
         }
         Text::union(texts)
     }
 
     /// What is no object with members adds nothing that could be said.
-    fn branch(&mut self, shared: &Text, branch: TypeId, place: Place<'a>) -> Text {
-        let base = shared.annotation();
-        let Type::Object(object) = self.ir.get(branch) else { return shared.clone() };
-        let Some(mut class) = self.class(object, vec![base.clone()]) else { return shared.clone() };
-        if !class.has_names() {
+    fn branch(&mut self, shared: TypeId, branch: TypeId, place: Place<'a>) -> Text {
+        let base = self.text(shared);
+        let Type::Object(object) = self.ir.get(branch) else { return base };
+        let Some(mut class) = self.class(object) else { return base };
+        match self.ir.get(shared) {
+            // No class: there is nothing in it that one could name.
+            Type::Object(shared) if !has_members(shared) => class.doc.append(&mut self.other_keys(shared)),
+            _ => class.bases.push(base.annotation()),
+        }
+        if !class.has_names() && !class.bases.is_empty() {
             // Such keys need the other syntax, which knows no bases.
             let own = Class { doc: Vec::new(), bases: Vec::new(), fields: std::mem::take(&mut class.fields) };
             let own = self.declare_part(Place { doc: None, shared: true, ..place }, own);

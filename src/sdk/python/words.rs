@@ -4,6 +4,7 @@
 //! is there and nothing else (SDK-4). Checkers read some comments as orders; no foreign text becomes one. Must never
 //! change what a name says. The first harm is done away with by `escape`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::ids::spelling::{is_plain_identifier, is_unseen, string_literal};
@@ -84,7 +85,8 @@ fn unquoted(literal: &str) -> &str {
 
 /// A documentation's lines: its text, then its facts in parentheses.
 pub(super) fn doc_lines(doc: &Doc) -> Vec<String> {
-    let mut lines = doc.text.as_deref().map(plain_lines).unwrap_or_default();
+    let lines = doc.text.as_deref().map(plain_lines).unwrap_or_default();
+    let mut lines: Vec<String> = lines.into_iter().map(Cow::into_owned).collect();
     let facts: Vec<String> = doc
         .tags
         .iter()
@@ -109,13 +111,23 @@ pub(super) fn comment(line: &str) -> String {
     format!("# {}", pieces.join("#")).trim_end().to_owned()
 }
 
-/// Checkers take their orders from what follows a `#`, a word and a colon: `type:`, `mypy:`, `pyright:`.
+/// Words that give orders to tools which read comments, when a colon follows.
+const ORDERS: &[&str] = &[
+    "cython", "doctest", "flake8", "fmt", "isort", "mypy", "noqa", "nosec", "pragma", "pylint", "pyre",
+    "pyrefly", "pyright", "pytype", "ruff", "ty", "type", "yapf",
+];
+
+/// Checkers take their orders from what follows a `#`, a word of theirs and a colon: `type:`, `mypy:`, `pyright:`.
 fn without_order(text: &str) -> String {
     let trimmed = text.trim_start();
-    let word = trimmed.trim_start_matches(|character: char| {
-        character.is_ascii_lowercase() || character.is_ascii_digit() || matches!(character, '-' | '_')
+    let ordered = trimmed.split_once(':').is_some_and(|(word, _)| {
+        let word = word.trim_end();
+        ORDERS.iter().any(|order| {
+            // Also with what some of them put before the colon: `pyre-fixme`.
+            word.strip_prefix(order).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
+        })
     });
-    if word.len() < trimmed.len() && word.trim_start().starts_with(':') {
+    if ordered {
         let space = text.strip_suffix(trimmed).unwrap_or_default();
         format!("{space}- {trimmed}")
     } else {
@@ -125,19 +137,23 @@ fn without_order(text: &str) -> String {
 
 /// A docstring with its indentation and line break; nothing for no lines.
 pub(super) fn docstring(lines: &[String], indent: &str) -> String {
-    let harmless = |line: &String| line.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"");
+    let raw = is_better_raw(lines);
+    let harmless = |line: &String| {
+        if raw { line.clone() } else { line.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"") }
+    };
+    let r = if raw { "r" } else { "" };
     match lines {
         [] => String::new(),
         [only] => {
             let mut text = harmless(only);
             // Unless it is the last of three.
-            if text.ends_with('"') && !text.ends_with("\\\"\\\"\\\"") {
+            if !raw && text.ends_with('"') && !text.ends_with("\\\"\\\"\\\"") {
                 text.insert(text.len() - 1, '\\');
             }
-            format!("{indent}\"\"\"{text}\"\"\"\n")
+            format!("{indent}{r}\"\"\"{text}\"\"\"\n")
         }
         lines => {
-            let mut out = format!("{indent}\"\"\"");
+            let mut out = format!("{indent}{r}\"\"\"");
             for (index, line) in lines.iter().enumerate() {
                 if index > 0 && !line.is_empty() {
                     out.push_str(indent);
@@ -150,6 +166,14 @@ pub(super) fn docstring(lines: &[String], indent: &str) -> String {
             out
         }
     }
+}
+
+/// Whether a raw string holds the lines as they are, and another one only with backslashes for theirs.
+fn is_better_raw(lines: &[String]) -> bool {
+    let any = |part: &str| lines.iter().any(|line| line.contains(part));
+    // At the end of a text of one line, these would belong to the closing quotes.
+    let ends_well = !matches!(lines, [only] if only.ends_with(['"', '\\']));
+    any("\\") && !any("\"\"\"") && ends_well
 }
 
 #[cfg(test)]
@@ -207,7 +231,8 @@ mod tests {
             ("fine # pyright: basic", "# fine # - pyright: basic"),
             ("#type:int", "# #- type:int"),
             ("Note: this stays", "# Note: this stays"),
-            ("so: does not", "# - so: does not"),
+            ("so: does this", "# so: does this"),
+            ("pyre-fixme: x", "# - pyre-fixme: x"),
             ("", "#"),
         ] {
             assert_eq!(comment(line), expected);
@@ -222,6 +247,8 @@ mod tests {
         assert_eq!(docstring(&lines(&["says \"a\""]), "  "), "  \"\"\"says \"a\\\"\"\"\"\n");
         assert_eq!(docstring(&lines(&["\"\"\""]), ""), "\"\"\"\\\"\\\"\\\"\"\"\"\n");
         assert_eq!(docstring(&lines(&["\\\""]), ""), "\"\"\"\\\\\\\"\"\"\"\n");
+        assert_eq!(docstring(&lines(&["a\\d+ \"b\" c"]), ""), "r\"\"\"a\\d+ \"b\" c\"\"\"\n");
+        assert_eq!(docstring(&lines(&["\\", "\""]), ""), "r\"\"\"\\\n\"\n\"\"\"\n");
         assert_eq!(docstring(&lines(&["\\"]), ""), "\"\"\"\\\\\"\"\"\n");
         assert_eq!(docstring(&lines(&["\"\"\"\""]), ""), "\"\"\"\\\"\\\"\\\"\\\"\"\"\"\n");
         assert_eq!(

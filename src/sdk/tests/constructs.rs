@@ -74,6 +74,28 @@ fn lists_of_types() {
     });
 }
 
+/// SDK-5, SDK-11: that numbers are whole is said where no branch admits others.
+#[test]
+fn whole_numbers_are_told() {
+    construct!({
+        "additionalProperties": false,
+        "properties": {
+            "plain": {"type": "integer", "description": "How many.", "readOnly": true, "minimum": 0},
+            "maybe": {"type": ["integer", "null"]},
+            "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]},
+            "some": {"type": "array", "items": {"type": "integer", "description": "Numbers of items."}},
+            "more": {"type": ["array", "null"], "items": {"type": "integer"}},
+            "both": {"allOf": [{"type": "number"}, {"type": "integer"}]},
+            "named": {"$ref": "#/$defs/count"},
+            "listed": {"type": "integer", "enum": [1, 2]},
+            "not_all": {"anyOf": [{"type": "integer"}, {"type": "number", "maximum": 0.5}]},
+            "any": {"anyOf": [{"type": "integer"}, {}]},
+            "wide": {"type": ["integer", "number"]}
+        },
+        "$defs": {"count": {"type": "integer", "description": "A count of things that are counted in many places."}}
+    });
+}
+
 /// SDK-5, SDK-11
 #[test]
 fn keywords_without_a_type_leave_other_kinds_alone() {
@@ -91,12 +113,25 @@ fn tuples_of_every_kind() {
         "properties": {
             "closed": {"type": "array", "prefixItems": [{"type": "number"}, {"type": "string"}], "items": false, "minItems": 2},
             "open": {"type": "array", "prefixItems": [{"type": "number"}]},
-            "rest": {"type": "array", "items": [{"type": "number"}], "additionalItems": {"type": "string"}, "minItems": 1},
+            "rest": {"type": "array", "prefixItems": [{"type": "number"}], "items": {"type": "string"}, "minItems": 1},
             "optional": {"type": "array", "prefixItems": [{"type": "number"}, {"enum": ["a", "b"]}], "items": false, "minItems": 1},
             "fixed": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
             "some": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 9},
             "many": {"type": "array", "items": {"type": "string"}, "minItems": 40},
             "none": {"type": "array", "maxItems": 0}
+        }
+    });
+}
+
+/// SDK-5, SDK-11: a list of `items` is of an older draft, to which `prefixItems` is no keyword.
+#[test]
+fn tuples_of_older_drafts() {
+    construct!({
+        "additionalProperties": false,
+        "properties": {
+            "closed": {"type": "array", "items": [{"type": "number"}], "additionalItems": false, "minItems": 1},
+            "rest": {"type": "array", "items": [{"type": "number"}], "additionalItems": {"type": "string"}, "minItems": 1},
+            "word": {"type": "array", "prefixItems": [{"type": "number"}]}
         }
     });
 }

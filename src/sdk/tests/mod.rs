@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use swc_common::BytePos;
 use swc_ecma_parser::{Parser, StringInput, Syntax, TsSyntax};
 
+use super::prepare::Place;
 use super::python::PYTHON;
 use super::{SdkBundle, SdkOptions, SdkTool, render_tool_declaration, render_typescript};
 
@@ -43,7 +44,10 @@ fn declared_in_python(parameters: &Value) -> String {
 /// What one tool adds to a Python SDK.
 fn python_entry(tool: &SdkTool<'_>) -> String {
     let entry = (PYTHON.entry)(tool, "Demo", &SdkOptions::default());
-    entry.types + &entry.places.concat()
+    match entry.place {
+        Place::Method(text) | Place::Subscript(text) => entry.types + &text,
+        Place::Maps { .. } => panic!("that is TypeScript's"),
+    }
 }
 
 /// What the TypeScript parser says against a text.

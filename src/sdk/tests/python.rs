@@ -171,6 +171,23 @@ fn branches_stand_on_what_they_share() {
     insta::assert_snapshot!(text);
 }
 
+/// SDK-7: what no class can name is no base of one.
+#[test]
+fn branches_that_share_a_key_without_a_name_stand_alone() {
+    let words = "Said of a key that has no name, so that it is worth to be written once.";
+    let branches: Vec<Value> =
+        ["number", "commit-sha"].iter().map(|key| json!({"required": [key]})).collect();
+    let text = declared_in_python(&json!({
+        "type": "object", "required": [""],
+        "properties": {
+            "": {"anyOf": [{"type": "string"}, {"type": "null"}], "description": words},
+            "number": {"type": "integer"}, "commit-sha": {"type": "string"}
+        },
+        "anyOf": branches
+    }));
+    insta::assert_snapshot!(text);
+}
+
 /// SDK-7, SDK-8
 #[test]
 fn long_unions_are_no_chain_and_one_literal() {
