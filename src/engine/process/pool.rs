@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::engine::child::{LayerReport, can_be_child};
-use crate::engine::process::conductor::{self, Idle};
+use crate::engine::process::conductor::{self, End, Idle};
 use crate::engine::process::options::{ChildProgram, ProcessError, ProcessOptions};
 use crate::ids::SessionId;
 
@@ -34,9 +34,17 @@ struct State {
     alive: usize,
     /// Those of them that are being started.
     starting: usize,
-    /// Starts that failed, one after the other.
+    /// Starts that failed, or were for nothing, one after the other.
     failures: u32,
     layers: Option<Vec<LayerReport>>,
+}
+
+impl State {
+    /// Children that ended while they waited are nobody's any more.
+    fn forget_gone(&mut self) {
+        self.warm.retain(|child| !child.is_gone());
+        self.idle.retain(|(_, child)| !child.is_gone());
+    }
 }
 
 /// The children of one runtime.
@@ -68,6 +76,7 @@ impl Pool {
         let (order, child) = oneshot::channel();
         {
             let mut state = self.lock();
+            state.forget_gone();
             if let Some(at) = state.idle.iter().rposition(|(of, _)| of == session)
                 && let Some((_, idle)) = state.idle.remove(at)
             {
@@ -110,7 +119,6 @@ impl Pool {
             if let Some(layers) = layers {
                 state.layers = Some(layers);
                 state.starting = state.starting.saturating_sub(1);
-                state.failures = 0;
             }
             if let Some(session) = session {
                 // Somebody waits who may have no child of this session: it makes room.
@@ -136,18 +144,28 @@ impl Pool {
         drop(unused);
     }
 
+    /// A child has been given its first program: to start children is not in vain.
+    pub(super) fn used(&self) {
+        self.lock().failures = 0;
+    }
+
     /// A child is no more; with why it never was one.
-    pub(super) fn ended(self: &Arc<Self>, how: Result<(), ProcessError>) {
+    pub(super) fn ended(self: &Arc<Self>, how: Result<End, ProcessError>) {
         {
             let mut state = self.lock();
             state.alive = state.alive.saturating_sub(1);
-            if let Err(error) = how {
-                tracing::warn!(%error, "a child could not be started");
-                state.starting = state.starting.saturating_sub(1);
-                state.failures = state.failures.saturating_add(1);
-                // Whoever waits learns why, rather than wait for what may never come.
-                for order in state.orders.drain(..) {
-                    let _ = order.send(Err(error.clone()));
+            state.forget_gone();
+            match how {
+                Ok(End::Served) => {}
+                Ok(End::Unused) => state.failures = state.failures.saturating_add(1),
+                Err(error) => {
+                    tracing::warn!(%error, "a child could not be started");
+                    state.starting = state.starting.saturating_sub(1);
+                    state.failures = state.failures.saturating_add(1);
+                    // Whoever waits learns why, rather than wait for what may never come.
+                    for order in state.orders.drain(..) {
+                        let _ = order.send(Err(error.clone()));
+                    }
                 }
             }
         }
