@@ -334,7 +334,7 @@ pub(crate) fn alone(test: &str) -> bool {
     }
     // By this name it starts even when it was built anew in the meantime.
     let status = std::process::Command::new("/proc/self/exe")
-        .args([test, "--exact"])
+        .args([test, "--exact", "--nocapture"])
         .env(ALONE, "1")
         .status()
         .unwrap();

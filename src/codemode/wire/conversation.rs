@@ -34,7 +34,7 @@ pub enum Said {
     Review(Box<PreparedProgram>),
     /// The program has ended. Nothing may come after this.
     Ended(Finish, Option<Value>),
-    /// Nothing was read: the child is to take what it was answered before it is heard again.
+    /// Nothing was read: a question came, and the child is to take what it was answered before it gets another answer.
     Later,
 }
 
@@ -87,13 +87,14 @@ impl Conversation {
         Self { bindings, limits, handle, state, most, reviewed, calls: 0, printed: 0, ended: false }
     }
 
-    /// Reads the next frame of those that came; nothing while it is still coming. An answer goes to `out`, which holds no
-    /// more than one of them beyond 1 MiB: [`Said::Later`] until it has been sent.
+    /// Reads the next frame of those that came; nothing while it is still coming. An answer goes to `out`; where more
+    /// than 1 MiB waits there, a question is [`Said::Later`].
     ///
     /// # Errors
     /// A [`Violation`] ends the conversation, and the child.
     pub fn next(&mut self, frames: &mut Frames, out: &mut Vec<u8>) -> Result<Option<Said>, Violation> {
-        if out.len() >= WAITING_BYTES {
+        // All else is read whatever waits: a child that writes does not read before it has written.
+        if out.len() >= WAITING_BYTES && frames.kind() == Some(ToHost::KEPT) {
             return Ok(Some(Said::Later));
         }
         match frames.next(self.most)? {

@@ -21,7 +21,12 @@ const FIRST_REST: Duration = Duration::from_millis(50);
 /// And at most.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
-type Order = oneshot::Sender<Result<Idle, ProcessError>>;
+/// A run that waits for a child, or somebody who wants to know what children are like.
+struct Order {
+    /// Whose child it may be; absent when only a new one will do.
+    session: Option<SessionId>,
+    reply: oneshot::Sender<Result<Idle, ProcessError>>,
+}
 
 #[derive(Default)]
 struct State {
@@ -87,7 +92,7 @@ impl Pool {
                 self.refill();
                 return Ok(warm);
             }
-            state.orders.push_back(order);
+            state.orders.push_back(Order { session: Some(session.clone()), reply: order });
         }
         self.refill();
         child.await.unwrap_or(Err(ProcessError::Closed))
@@ -99,7 +104,7 @@ impl Pool {
             return Ok(layers.clone());
         }
         let (order, child) = oneshot::channel();
-        self.lock().orders.push_back(order);
+        self.lock().orders.push_back(Order { session: None, reply: order });
         self.refill();
         let child = child.await.unwrap_or(Err(ProcessError::Closed))?;
         self.ready(child, None, None);
@@ -121,6 +126,16 @@ impl Pool {
                 state.starting = state.starting.saturating_sub(1);
             }
             if let Some(session) = session {
+                // A program of its session may have come meanwhile.
+                let ours = |order: &Order| order.session.as_ref() == Some(session);
+                while let Some(at) = state.orders.iter().position(ours)
+                    && let Some(order) = state.orders.remove(at)
+                {
+                    match order.reply.send(Ok(child)) {
+                        Err(Ok(back)) => child = back,
+                        Ok(()) | Err(Err(_)) => return,
+                    }
+                }
                 // Somebody waits who may have no child of this session: it makes room.
                 if !state.orders.is_empty() && state.alive >= self.options.max_children {
                     unused = Some(child);
@@ -132,13 +147,18 @@ impl Pool {
                 }
             } else {
                 while let Some(order) = state.orders.pop_front() {
-                    match order.send(Ok(child)) {
+                    match order.reply.send(Ok(child)) {
                         // That run has stopped waiting.
                         Err(Ok(back)) => child = back,
                         Ok(()) | Err(Err(_)) => return,
                     }
                 }
-                state.warm.push(child);
+                // One that was started for a run that another child has served is one too many.
+                if state.warm.len() < self.options.warm {
+                    state.warm.push(child);
+                } else {
+                    unused = Some(child);
+                }
             }
         }
         drop(unused);
@@ -164,7 +184,7 @@ impl Pool {
                     state.failures = state.failures.saturating_add(1);
                     // Whoever waits learns why, rather than wait for what may never come.
                     for order in state.orders.drain(..) {
-                        let _ = order.send(Err(error.clone()));
+                        let _ = order.reply.send(Err(error.clone()));
                     }
                 }
             }
@@ -210,7 +230,7 @@ impl Pool {
                 state.alive = state.alive.saturating_sub(1);
                 state.starting = state.starting.saturating_sub(1);
                 for order in state.orders.drain(..) {
-                    let _ = order.send(Err(error.clone()));
+                    let _ = order.reply.send(Err(error.clone()));
                 }
                 return;
             }

@@ -19,7 +19,7 @@ use isolane::limits::RunLimits;
 use isolane::outcome::{RunFailure, RunFailureKind, RunOutcome};
 use serde_json::json;
 
-use crate::boxed::{Program, host_on, wait_until};
+use crate::boxed::{Program, host_on, resident, wait_until};
 use crate::support::{alone, child_options, said};
 
 /// The child's side of the socket, in the hands of a liar.
@@ -767,13 +767,6 @@ async fn an_end_that_is_told_at_length_is_cut() {
         let bytes = text.unwrap().len();
         assert!(bytes <= 16 * 1024, "{bytes}");
     }
-}
-
-/// Bytes that this process has in memory.
-fn resident() -> usize {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB")).unwrap();
-    kib.trim().parse::<usize>().unwrap() * 1024
 }
 
 /// E-4, E-8: V15. A child that asks faster than it is answered, or never listens, waits for its host, whose memory stays

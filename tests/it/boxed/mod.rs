@@ -4,6 +4,10 @@
 //! other processes, so its waits are loops with an end; no test depends on how fast the machine is.
 
 mod forged;
+mod kills;
+mod limits;
+mod pool;
+mod soak;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -115,4 +119,11 @@ fn wait_until(mut done: impl FnMut() -> bool) -> bool {
         }
         seen
     })
+}
+
+/// Bytes that this process has in memory.
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB")).unwrap();
+    kib.trim().parse::<usize>().unwrap() * 1024
 }
