@@ -8,6 +8,8 @@
     reason = "what a test's own helpers unwrap is the test's expectation, as in the tests themselves"
 )]
 
+#[cfg(target_os = "linux")]
+mod boxed;
 mod checker;
 #[cfg(feature = "cli")]
 mod cli;

@@ -34,9 +34,11 @@ pub enum Said {
     Review(Box<PreparedProgram>),
     /// The program has ended. Nothing may come after this.
     Ended(Finish, Option<Value>),
+    /// Nothing was read: a question came, and the child is to take what it was answered before it gets another answer.
+    Later,
 }
 
-/// Outcomes that wait to be sent may take this much before no more are made.
+/// What waits to be sent may take this much before no more is made.
 const WAITING_BYTES: usize = 1024 * 1024;
 
 /// What a frame may take beside what the limits speak of.
@@ -85,11 +87,16 @@ impl Conversation {
         Self { bindings, limits, handle, state, most, reviewed, calls: 0, printed: 0, ended: false }
     }
 
-    /// Reads the next frame of those that came; nothing while it is still coming. An answer goes to `out`.
+    /// Reads the next frame of those that came; nothing while it is still coming. An answer goes to `out`; where more
+    /// than 1 MiB waits there, a question is [`Said::Later`].
     ///
     /// # Errors
     /// A [`Violation`] ends the conversation, and the child.
     pub fn next(&mut self, frames: &mut Frames, out: &mut Vec<u8>) -> Result<Option<Said>, Violation> {
+        // All else is read whatever waits: a child that writes does not read before it has written.
+        if out.len() >= WAITING_BYTES && frames.kind() == Some(ToHost::KEPT) {
+            return Ok(Some(Said::Later));
+        }
         match frames.next(self.most)? {
             Some(frame) => self.take(ToHost::decode(frame)?, out).map(Some),
             None => Ok(None),

@@ -66,6 +66,11 @@ impl Frames {
         Ok(Some(Frame { kind, payload }))
     }
 
+    /// The kind of the next frame, whole or still coming; nothing while it is not there.
+    pub fn kind(&self) -> Option<u8> {
+        self.bytes.get(self.at + HEAD - 1).copied()
+    }
+
     /// Whether a frame has begun and not ended.
     pub fn is_partial(&self) -> bool {
         self.at < self.bytes.len()

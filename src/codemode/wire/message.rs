@@ -209,6 +209,9 @@ mod kind {
 }
 
 impl<'a> ToHost<'a> {
+    /// The kind of a frame that asks for what is kept.
+    pub(super) const KEPT: u8 = kind::KEPT;
+
     /// What the message is called in errors.
     pub fn name(&self) -> &'static str {
         match self {

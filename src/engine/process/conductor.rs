@@ -13,7 +13,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
 use crate::codemode::wire::{PROTOCOL, ToChild, ToHost};
-use crate::engine::child::{Hello, LayerReport, Ready};
+use crate::engine::child::{Hello, Layer, LayerReport, Ready};
 use crate::engine::isolate::IsolateLimits;
 use crate::engine::process::converse::{Job, carry_on};
 use crate::engine::process::options::{ProcessError, ProcessOptions};
@@ -44,6 +44,23 @@ enum Order {
     Gone,
 }
 
+/// What comes to a child that waits.
+enum Next {
+    Job(Box<Job>),
+    /// It is to end.
+    Stop,
+    /// It has ended, or said something.
+    Lost,
+}
+
+/// How a child ended that had been one.
+pub(super) enum End {
+    /// After a program, or because it was to.
+    Served,
+    /// By itself, before it was given any program.
+    Unused,
+}
+
 /// A child that waits for a program. Dropping it ends it.
 pub(super) struct Idle {
     order: Arc<Mutex<Order>>,
@@ -53,6 +70,11 @@ pub(super) struct Idle {
 }
 
 impl Idle {
+    /// Whether the child has ended.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(*self.order.lock().unwrap_or_else(PoisonError::into_inner), Order::Gone)
+    }
+
     /// Gives it a run; one that has died meanwhile gives it back.
     pub(super) fn offer(mut self, job: Job) {
         self.given = true;
@@ -112,7 +134,7 @@ struct Conductor {
 }
 
 impl Conductor {
-    fn conduct(&mut self) -> Result<(), ProcessError> {
+    fn conduct(&mut self) -> Result<End, ProcessError> {
         let mut process = Process::start(&self.options.program)?;
         let hello = Hello {
             host: std::process::id(),
@@ -121,8 +143,8 @@ impl Conductor {
         };
         ToChild::Hello(&serde_json::to_string(&hello).unwrap_or_default()).encode(&mut process.out);
         let layers = self.greet(&mut process)?;
-        let lacks: Vec<_> =
-            layers.iter().filter(|report| !report.state.is_on()).map(|report| report.layer).collect();
+        let is_on = |layer| layers.iter().any(|report| report.layer == layer && report.state.is_on());
+        let lacks: Vec<_> = Layer::ALL.into_iter().filter(|layer| !is_on(*layer)).collect();
         if self.options.require_sandbox && !lacks.is_empty() {
             return Err(ProcessError::Sandbox { lacks });
         }
@@ -130,21 +152,30 @@ impl Conductor {
         let mut bindings: Option<Arc<Bindings>> = None;
         let mut first = Some(layers);
         loop {
-            let Some(pool) = self.pool.upgrade() else { return Ok(()) };
+            let Some(pool) = self.pool.upgrade() else { return Ok(End::Served) };
             let idle = Idle { order: Arc::clone(&self.order), bell: Arc::clone(&self.bell), given: false };
             pool.ready(idle, self.session.as_ref(), first.take());
             drop(pool);
-            let Some(job) = self.next_job(&mut process) else { return Ok(()) };
+            let job = match self.next_job(&mut process) {
+                Next::Job(job) => job,
+                Next::Lost if self.runs == 0 => return Ok(End::Unused),
+                Next::Lost | Next::Stop => return Ok(End::Served),
+            };
+            if self.runs == 0
+                && let Some(pool) = self.pool.upgrade()
+            {
+                pool.used();
+            }
             self.session.get_or_insert_with(|| job.request.session.clone());
             self.runs += 1;
             let last = self.runs >= self.options.runs_per_child;
             if !carry_on(&mut process, *job, &mut bindings, &self.bell, self.options.resident_bytes, last) {
-                return Ok(());
+                return Ok(End::Served);
             }
             // It has been a child: that it is none any more is no failure of its start.
             if let Err(error) = self.greet(&mut process) {
                 tracing::debug!(%error, "a child is not ready again");
-                return Ok(());
+                return Ok(End::Served);
             }
         }
     }
@@ -175,39 +206,36 @@ impl Conductor {
             let Some(left) = START.checked_sub(clock.monotonic()).filter(|left| !left.is_zero()) else {
                 return Err(silent(format!("did not answer within {} s", START.as_secs())));
             };
-            wait(process, &self.bell, Some(left));
+            wait(process, &self.bell, true, Some(left));
             self.bell.heard();
             process.receive();
         }
     }
 
-    /// The next run; nothing when the child is to end, or has ended.
-    fn next_job(&self, process: &mut Process) -> Option<Box<Job>> {
+    /// The next run, or why there is none.
+    fn next_job(&self, process: &mut Process) -> Next {
         loop {
             self.bell.heard();
             {
                 let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
                 // What waits says nothing; if it does, it is not to be trusted with a program.
                 if process.ended || process.frames.is_partial() {
-                    return match std::mem::replace(&mut *order, Order::Gone) {
+                    if let Order::Run(job) = std::mem::replace(&mut *order, Order::Gone) {
                         // It died as it was given a program, of which nothing was sent: the next child has it.
-                        Order::Run(job) => {
-                            job.give_back();
-                            None
-                        }
-                        _ => None,
-                    };
+                        job.give_back();
+                    }
+                    return Next::Lost;
                 }
                 match std::mem::replace(&mut *order, Order::Nothing) {
-                    Order::Run(job) => return Some(job),
+                    Order::Run(job) => return Next::Job(job),
                     Order::Nothing => {}
                     Order::Stop | Order::Gone => {
                         *order = Order::Gone;
-                        return None;
+                        return Next::Stop;
                     }
                 }
             }
-            wait(process, &self.bell, None);
+            wait(process, &self.bell, true, None);
             process.receive();
         }
     }
@@ -236,11 +264,11 @@ fn accept(text: &str) -> Result<Vec<LayerReport>, String> {
     failure.map_or(Ok(layers), |failure| Err(format!("could not begin: {failure}")))
 }
 
-/// Waits for the child, the bell, or so long.
-pub(super) fn wait(process: &Process, bell: &Bell, most: Option<Duration>) {
+/// Waits for the bell, or so long, or until the child takes what is sent, or says something if it is listened to.
+pub(super) fn wait(process: &Process, bell: &Bell, listens: bool, most: Option<Duration>) {
     let timeout = most.and_then(|most| Timespec::try_from(most).ok());
     let room = if process.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-    let ears = if process.ended { PollFlags::empty() } else { PollFlags::IN };
+    let ears = if process.ended || !listens { PollFlags::empty() } else { PollFlags::IN };
     let socket = process.fd();
     let mut fds =
         [PollFd::from_borrowed_fd(bell.fd(), PollFlags::IN), PollFd::from_borrowed_fd(socket, ears | room)];

@@ -18,7 +18,7 @@ use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::{LaneHandle, SubmitError};
 use crate::codemode::wire::{Begin, Conversation, Finish, MaybeOwned, Said, ToChild};
 use crate::codemode::{Review, RunRequest, StateDraft, WrittenProgram};
-use crate::engine::execution::{Ended, engine_exit};
+use crate::engine::execution::{Ended, engine_exit, shorten};
 use crate::engine::process::conductor::{ENDING, wait};
 use crate::engine::process::os_process::{Exit, Process};
 use crate::engine::process::wake::Bell;
@@ -37,6 +37,9 @@ const GRACE: Duration = Duration::from_millis(400);
 
 /// Frames that are dealt with before the lane has its turn.
 const FRAMES_AT_ONCE: usize = 256;
+
+/// Most bytes of a child's notes together.
+const NOTE_BYTES: usize = 64 * 1024;
 
 /// One run, on its way to a child.
 pub(super) struct Job {
@@ -127,6 +130,7 @@ pub(super) fn carry_on(
         record_asked: false,
         notes: Vec::new(),
         verdict: None,
+        behind: false,
         stopping: None,
     };
     let (ended, again) = run.guarded(&mut Context::from_waker(&waker), &cancel);
@@ -165,6 +169,8 @@ struct Run<'r> {
     /// What the review said.
     notes: Vec<String>,
     verdict: Option<Verdict>,
+    /// Not all that came is dealt with: nothing more is taken from the child before it is.
+    behind: bool,
     /// When the child was told to stop.
     stopping: Option<Duration>,
 }
@@ -187,7 +193,7 @@ impl Run<'_> {
                 Ok(None) => {}
                 Err(failure) => return (self.give_up(failure), false),
             }
-            if self.process.ended {
+            if self.process.ended && !self.behind {
                 return (self.died(), false);
             }
             self.see_to_review(context);
@@ -210,13 +216,16 @@ impl Run<'_> {
             }
             self.process.send();
             let until_wall = self.limits.wall.saturating_sub(now);
-            wait(self.process, self.bell, Some(LOOK.min(until_wall)));
-            self.process.receive();
+            wait(self.process, self.bell, !self.behind, Some(LOOK.min(until_wall)));
+            if !self.behind {
+                self.process.receive();
+            }
         }
     }
 
     /// Deals with what has come. The failure of a child that does not keep to the protocol ends the run.
     fn hear(&mut self) -> Result<Option<(Finish, Option<serde_json::Value>)>, RunFailure> {
+        self.behind = true;
         for _ in 0..FRAMES_AT_ONCE {
             let Process { frames, out, .. } = &mut *self.process;
             let said = self.conversation.next(frames, out).map_err(|violation| {
@@ -224,7 +233,12 @@ impl Run<'_> {
                 engine_exit(&format!("its child process does not keep to the protocol ({violation})"))
             })?;
             match said {
-                None => return Ok(None),
+                None => {
+                    self.behind = false;
+                    return Ok(None);
+                }
+                // It is heard again when there is room to answer.
+                Some(Said::Later) => return Ok(None),
                 Some(Said::Line(level, line)) => self.logs.push(level, &line),
                 Some(Said::Nothing | Said::Refused(SubmitError::Closed)) => {}
                 Some(Said::Refused(SubmitError::TooMany { .. })) => self.stop(Verdict::Trip(Trip::Calls)),
@@ -321,7 +335,8 @@ impl Run<'_> {
 
     /// The child said how the program ended.
     fn finished(&mut self, finish: Finish, value: Option<serde_json::Value>) -> (Ended, bool) {
-        let Finish { failure, notes, busy, again } = finish;
+        let Finish { failure, notes, busy, again } = told_briefly(finish);
+        let busy = busy.min(self.begun.monotonic());
         let stopped = self.stopping.is_some();
         let result = match (self.judged(), failure) {
             (Some(mut judged), Some(theirs)) => {
@@ -361,4 +376,19 @@ impl Run<'_> {
     fn without_word(&mut self, failure: RunFailure) -> Ended {
         Ended { result: Err(failure), busy: self.busy(), notes: std::mem::take(&mut self.notes) }
     }
+}
+
+/// What a child says of an end, no longer than an honest one would make it. The message is cut with all others.
+fn told_briefly(mut finish: Finish) -> Finish {
+    if let Some(failure) = &mut finish.failure {
+        failure.frame.iter_mut().chain(&mut failure.stack).for_each(shorten);
+    }
+    let mut left = NOTE_BYTES;
+    finish.notes.iter_mut().for_each(shorten);
+    finish.notes.retain(|note| {
+        let fits = note.len() <= left;
+        left = left.saturating_sub(note.len());
+        fits
+    });
+    finish
 }
