@@ -38,6 +38,14 @@ impl fmt::Debug for WrittenProgram {
 }
 
 impl WrittenProgram {
+    /// The failure of a text that is too long to be looked at, before it is sent anywhere.
+    pub(crate) fn oversized(&self, bindings: &Bindings) -> Option<RunFailure> {
+        let too_long = self.text.len() > self.max_bytes;
+        too_long
+            .then(|| prepare_for(&self.text, self.max_bytes, bindings).err().map(syntax_failure))
+            .flatten()
+    }
+
     /// Prepares the program in this process and has it reviewed; with what the model is to be told of both.
     ///
     /// # Errors

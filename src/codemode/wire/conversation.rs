@@ -59,8 +59,10 @@ pub struct Conversation {
     state: StateDraft,
     /// The most that a payload may take.
     most: usize,
-    /// A review is still to come.
+    /// The program has not passed its review yet.
     reviewed: bool,
+    /// It is under review.
+    prepared: bool,
     calls: u64,
     printed: usize,
     ended: bool,
@@ -84,7 +86,18 @@ impl Conversation {
             prepared,
         ];
         let most = most.into_iter().max().unwrap_or_default().saturating_add(SPARE_BYTES);
-        Self { bindings, limits, handle, state, most, reviewed, calls: 0, printed: 0, ended: false }
+        Self {
+            bindings,
+            limits,
+            handle,
+            state,
+            most,
+            reviewed,
+            prepared: false,
+            calls: 0,
+            printed: 0,
+            ended: false,
+        }
     }
 
     /// Reads the next frame of those that came; nothing while it is still coming. An answer goes to `out`; where more
@@ -94,7 +107,7 @@ impl Conversation {
     /// A [`Violation`] ends the conversation, and the child.
     pub fn next(&mut self, frames: &mut Frames, out: &mut Vec<u8>) -> Result<Option<Said>, Violation> {
         // All else is read whatever waits: a child that writes does not read before it has written.
-        if out.len() >= WAITING_BYTES && frames.kind() == Some(ToHost::KEPT) {
+        if out.len() >= WAITING_BYTES && frames.whole_kind().is_some_and(ToHost::is_question) {
             return Ok(Some(Said::Later));
         }
         match frames.next(self.most)? {
@@ -103,14 +116,19 @@ impl Conversation {
         }
     }
 
+    /// The program has passed its review, and may begin.
+    pub fn passed(&mut self) {
+        self.reviewed = false;
+    }
+
     fn take(&mut self, message: ToHost<'_>, out: &mut Vec<u8>) -> Result<Said, Violation> {
         let name = message.name();
         if self.ended {
             return Err(Violation::OutOfPlace(name));
         }
         match message {
-            ToHost::Prepared(program) if self.reviewed => {
-                self.reviewed = false;
+            ToHost::Prepared(program) if self.reviewed && !self.prepared => {
+                self.prepared = true;
                 Ok(Said::Review(program))
             }
             ToHost::Ended { finish, value } => self.end(finish, value),

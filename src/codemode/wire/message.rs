@@ -209,8 +209,10 @@ mod kind {
 }
 
 impl<'a> ToHost<'a> {
-    /// The kind of a frame that asks for what is kept.
-    pub(super) const KEPT: u8 = kind::KEPT;
+    /// Whether a frame of this kind has an answer that the child waits for.
+    pub(super) fn is_question(kind: u8) -> bool {
+        matches!(kind, kind::KEPT | kind::RECORD)
+    }
 
     /// What the message is called in errors.
     pub fn name(&self) -> &'static str {

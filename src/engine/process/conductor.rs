@@ -4,6 +4,7 @@
 //! again or ends it. It is that thread which started the process, so that the two end together. It never decides which
 //! run a child gets. It calls the pool and the conversation.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::engine::process::options::{ProcessError, ProcessOptions};
 use crate::engine::process::os_process::{Process, path};
 use crate::engine::process::pool::Pool;
 use crate::engine::process::wake::Bell;
+use crate::engine::process::watch::Taken;
 use crate::ids::SessionId;
 
 /// How long a program may take to become a child; one that never answers is none.
@@ -27,6 +29,12 @@ const START: Duration = Duration::from_secs(30);
 
 /// How long a child that has closed its socket may take to end.
 pub(super) const ENDING: Duration = Duration::from_millis(200);
+
+/// How often is looked at a child that has nothing to do, and at whether it is still wanted.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// What a child may compute while it has nothing to do: V8 puts its heap in order.
+const BUSY_WHILE_IDLE: Duration = Duration::from_secs(2);
 
 /// Most bytes that a child says of itself.
 const READY_BYTES: usize = 64 * 1024;
@@ -107,10 +115,18 @@ pub(super) fn start(pool: &Arc<Pool>, delay: Duration) -> Result<(), ProcessErro
         });
         let ended = conductor.and_then(|bell| {
             let order = Arc::new(Mutex::new(Order::Nothing));
-            let mut conductor =
-                Conductor { pool: weak.clone(), options, bell, order, runs: 0, session: None };
+            let mut conductor = Conductor {
+                pool: weak.clone(),
+                options,
+                bell,
+                order,
+                greeted: false,
+                runs: 0,
+                session: None,
+            };
             conductor.rest(delay);
-            conductor.conduct()
+            // A part of the host that panics here costs this child, and nothing of what the pool counts.
+            catch_unwind(AssertUnwindSafe(|| conductor.conduct())).unwrap_or_else(|_| conductor.panicked())
         });
         if let Some(pool) = weak.upgrade() {
             pool.ended(ended);
@@ -128,6 +144,8 @@ struct Conductor {
     options: ProcessOptions,
     bell: Arc<Bell>,
     order: Arc<Mutex<Order>>,
+    /// It has been a child.
+    greeted: bool,
     runs: u32,
     /// Whose programs it runs, once it has run one (E-2).
     session: Option<SessionId>,
@@ -135,6 +153,9 @@ struct Conductor {
 
 impl Conductor {
     fn conduct(&mut self) -> Result<End, ProcessError> {
+        if self.is_stopped() {
+            return Err(ProcessError::Closed);
+        }
         let mut process = Process::start(&self.options.program)?;
         let hello = Hello {
             host: std::process::id(),
@@ -148,6 +169,7 @@ impl Conductor {
         if self.options.require_sandbox && !lacks.is_empty() {
             return Err(ProcessError::Sandbox { lacks });
         }
+        self.greeted = true;
         tracing::debug!(pid = process.pid(), "a child is ready");
         let mut bindings: Option<Arc<Bindings>> = None;
         let mut first = Some(layers);
@@ -206,14 +228,37 @@ impl Conductor {
             let Some(left) = START.checked_sub(clock.monotonic()).filter(|left| !left.is_zero()) else {
                 return Err(silent(format!("did not answer within {} s", START.as_secs())));
             };
-            wait(process, &self.bell, true, Some(left));
+            // Dropping the runtime rings no bell that nobody has yet, and a child that runs no program takes nothing.
+            wait(process, &self.bell, true, Some(left.min(GLANCE)));
             self.bell.heard();
             process.receive();
+            if self.takes_too_much(process, None) {
+                return Err(silent("took more memory than it may".to_owned()));
+            }
         }
+    }
+
+    /// Whether a child that runs no program takes more than one may; `since` is what it had taken when its last one ended.
+    fn takes_too_much(&self, process: &Process, since: Option<Taken>) -> bool {
+        let Some(taken) = process.watch.look() else { return false };
+        let idle = since.map(|since| taken.processor.saturating_sub(since.processor)).unwrap_or_default();
+        taken.resident > self.options.resident_bytes || idle > BUSY_WHILE_IDLE
+    }
+
+    /// How it ended when a part of the host panicked.
+    fn panicked(&self) -> Result<End, ProcessError> {
+        if self.greeted {
+            return Ok(End::Served);
+        }
+        let program = path(&self.options.program).display().to_string();
+        Err(ProcessError::NoAnswer { program, what: "a part of the host panicked".to_owned() })
     }
 
     /// The next run, or why there is none.
     fn next_job(&self, process: &mut Process) -> Next {
+        // Before its first program there is nobody in it who would take anything.
+        let glance = (self.runs > 0).then_some(GLANCE);
+        let since = process.watch.look();
         loop {
             self.bell.heard();
             {
@@ -235,8 +280,12 @@ impl Conductor {
                     }
                 }
             }
-            wait(process, &self.bell, true, None);
+            wait(process, &self.bell, true, glance);
             process.receive();
+            if glance.is_some() && self.takes_too_much(process, since) {
+                tracing::warn!(pid = process.pid(), "a child takes more than it may while it waits");
+                process.ended = true;
+            }
         }
     }
 
@@ -246,11 +295,14 @@ impl Conductor {
 
     /// Waits before a start, since the one before failed.
     fn rest(&self, delay: Duration) {
-        if delay.is_zero() {
-            return;
+        let clock = SystemClock::new();
+        while let Some(left) = delay.checked_sub(clock.monotonic()).filter(|left| !left.is_zero())
+            // A run that waits is served, or told, at once.
+            && self.pool.upgrade().is_some_and(|pool| !pool.is_awaited())
+        {
+            let timeout = Timespec::try_from(left.min(GLANCE)).ok();
+            let _ = poll(&mut [PollFd::from_borrowed_fd(self.bell.fd(), PollFlags::IN)], timeout.as_ref());
         }
-        let timeout = Timespec::try_from(delay).ok();
-        let _ = poll(&mut [PollFd::from_borrowed_fd(self.bell.fd(), PollFlags::IN)], timeout.as_ref());
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) fn carry_on(
     *sent = Some(Arc::clone(&bindings));
     let conversation =
         Conversation::new(bindings, limits.clone(), handle.clone(), state.clone(), text.len(), reviewed);
-    let before = process.watch.as_ref().and_then(super::watch::Watch::look).unwrap_or_default();
+    let before = process.watch.look().unwrap_or_default();
     process.bound_processor(
         before.processor,
         limits.busy.saturating_mul(2).saturating_add(Duration::from_secs(10)),
@@ -116,6 +116,7 @@ pub(super) fn carry_on(
         bell,
         conversation,
         limits,
+        handle: handle.clone(),
         lane: &lane,
         logs: &logs,
         state,
@@ -136,13 +137,13 @@ pub(super) fn carry_on(
     let (ended, again) = run.guarded(&mut Context::from_waker(&waker), &cancel);
     let again = again && !last;
     if !again {
-        // Before the host is told: nothing of the run is left when it has its outcome.
+        // Before the host is told: nothing of the program goes on when it has its outcome.
         run.process.say_no_more();
     }
     if reply.send(Answer::Ended(ended)).is_err() {
         // The host let go of the run: nobody else ends its calls and tells the ledger.
         handle.close();
-        host.block_on(lane.finish());
+        drop(host.spawn(async move { lane.finish().await }));
     }
     again
 }
@@ -152,6 +153,7 @@ struct Run<'r> {
     bell: &'r Arc<Bell>,
     conversation: Conversation,
     limits: RunLimits,
+    handle: LaneHandle,
     lane: &'r SharedLane,
     logs: &'r Logs,
     state: StateDraft,
@@ -194,7 +196,7 @@ impl Run<'_> {
                 Err(failure) => return (self.give_up(failure), false),
             }
             if self.process.ended && !self.behind {
-                return (self.died(), false);
+                return (self.died(cancel), false);
             }
             self.see_to_review(context);
             // What was committed before a call was made is recorded before the call is (CM-11).
@@ -215,7 +217,10 @@ impl Run<'_> {
                 self.conversation.give(context, &mut self.process.out);
             }
             self.process.send();
-            let until_wall = self.limits.wall.saturating_sub(now);
+            let until_wall = match self.stopping {
+                None => self.limits.wall.saturating_sub(now),
+                Some(_) => LOOK,
+            };
             wait(self.process, self.bell, !self.behind, Some(LOOK.min(until_wall)));
             if !self.behind {
                 self.process.receive();
@@ -264,6 +269,7 @@ impl Run<'_> {
         match judged {
             Ok(notes) => {
                 self.notes = notes;
+                self.conversation.passed();
                 ToChild::Go.encode(&mut self.process.out);
             }
             Err(failure) => self.stop(Verdict::Refused(failure)),
@@ -289,6 +295,8 @@ impl Run<'_> {
     /// Tells the child to stop; the first reason stays.
     fn stop(&mut self, verdict: Verdict) {
         if self.stopping.is_none() {
+            // Nothing more is launched, whatever the child still says.
+            self.handle.close();
             self.process.send();
             self.process.say_no_more();
             self.verdict = Some(verdict);
@@ -305,7 +313,7 @@ impl Run<'_> {
             return None;
         }
         self.looked = now;
-        self.taken = self.process.watch.as_ref()?.look()?;
+        self.taken = self.process.watch.look()?;
         if self.taken.resident > self.resident {
             return Some(RunFailure::new(
                 RunFailureKind::Heap,
@@ -357,8 +365,12 @@ impl Run<'_> {
     }
 
     /// The child has ended without a word.
-    fn died(&mut self) -> Ended {
+    fn died(&mut self, cancel: &CancellationToken) -> Ended {
         let exit = self.process.end(ENDING);
+        if self.verdict.is_none() && cancel.is_cancelled() {
+            // What ended the child and what cancelled the run may be one thing, such as a signal to both.
+            self.verdict = Some(Verdict::Trip(Trip::Abort));
+        }
         let failure = match (self.judged(), exit) {
             (Some(judged), _) => judged,
             (None, Exit::Limit(trip)) => trip.failure(&self.limits),

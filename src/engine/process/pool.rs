@@ -45,10 +45,22 @@ struct State {
 }
 
 impl State {
-    /// Children that ended while they waited are nobody's any more.
+    /// Children that ended while they waited are nobody's any more, and runs that were cancelled wait for none.
     fn forget_gone(&mut self) {
         self.warm.retain(|child| !child.is_gone());
         self.idle.retain(|(_, child)| !child.is_gone());
+        self.orders.retain(|order| !order.reply.is_closed());
+    }
+
+    /// Whoever waits learns why, rather than wait for what may never come; but for those that other starts are under
+    /// way for, where another may go better.
+    fn fail_orders(&mut self, error: &ProcessError) {
+        let served = if matches!(error, ProcessError::NoAnswer { .. }) { self.starting } else { 0 };
+        let failed = self.orders.len().saturating_sub(served);
+        for order in self.orders.drain(..failed) {
+            // Nobody waits for a run that was cancelled meanwhile.
+            let _ = order.reply.send(Err(error.clone()));
+        }
     }
 }
 
@@ -164,6 +176,11 @@ impl Pool {
         drop(unused);
     }
 
+    /// Whether a run waits for a child.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.lock().orders.is_empty()
+    }
+
     /// A child has been given its first program: to start children is not in vain.
     pub(super) fn used(&self) {
         self.lock().failures = 0;
@@ -182,10 +199,7 @@ impl Pool {
                     tracing::warn!(%error, "a child could not be started");
                     state.starting = state.starting.saturating_sub(1);
                     state.failures = state.failures.saturating_add(1);
-                    // Whoever waits learns why, rather than wait for what may never come.
-                    for order in state.orders.drain(..) {
-                        let _ = order.reply.send(Err(error.clone()));
-                    }
+                    state.fail_orders(&error);
                 }
             }
         }
@@ -197,6 +211,7 @@ impl Pool {
         loop {
             let (delay, unused) = {
                 let mut state = self.lock();
+                state.forget_gone();
                 let wanted = self.options.warm.saturating_add(state.orders.len());
                 if state.warm.len() + state.starting >= wanted {
                     return;
@@ -229,9 +244,7 @@ impl Pool {
                 let mut state = self.lock();
                 state.alive = state.alive.saturating_sub(1);
                 state.starting = state.starting.saturating_sub(1);
-                for order in state.orders.drain(..) {
-                    let _ = order.reply.send(Err(error.clone()));
-                }
+                state.fail_orders(&error);
                 return;
             }
         }

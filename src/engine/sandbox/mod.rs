@@ -51,6 +51,8 @@ fn both_steps(last: fn() -> Vec<LayerReport>) -> Vec<LayerReport> {
 #[cfg(target_os = "linux")]
 pub(crate) fn before_threads(host: u32) -> Vec<LayerReport> {
     rlimits::lower_before_threads();
+    // Asked while /proc can be read.
+    let alone = inherited::threads() == Some(1);
     let mut reports = vec![
         LayerReport::new(Layer::NoNewPrivileges, process::no_new_privileges()),
         LayerReport::new(Layer::NotDumpable, process::not_dumpable()),
@@ -59,7 +61,7 @@ pub(crate) fn before_threads(host: u32) -> Vec<LayerReport> {
         LayerReport::new(Layer::Descriptors, inherited::close_descriptors()),
         LayerReport::new(Layer::Environment, inherited::clear_environment()),
     ];
-    reports.push(landlock::restrict());
+    reports.push(landlock::restrict(alone));
     reports
 }
 
