@@ -304,6 +304,17 @@ async fn a_text_that_is_nested_too_deeply_is_given_up() {
     assert_eq!(codes(&next.diagnostics), ["TS2551"]);
 }
 
+/// CM-27: what a program has of half characters, and what a cut leaves of one, loses no finding.
+#[tokio::test]
+async fn half_characters_in_a_message_lose_nothing() {
+    let literal = |before: &str| format!("const s = '{before}{}'; s.lenght;", "\u{1f600}".repeat(3000));
+    let (even, odd) = (literal(""), literal("x"));
+    for code in [r#"const a: "\ud83d" = "b";"#, r#"const o: { "\udc00": 1 } = {};"#, &even, &odd] {
+        let found = checker().check(request(code)).await.unwrap();
+        assert_eq!(found.errors, 1, "{code}");
+    }
+}
+
 /// CM-27: the findings of one check are not those of another.
 #[tokio::test]
 async fn checks_know_nothing_of_each_other() {

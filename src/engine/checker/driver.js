@@ -58,7 +58,8 @@
     return { compiled: before, program };
   }
 
-  const cut = (text) => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}...` : text);
+  // Half a character is none: neither one that the program has, nor one that the cut leaves.
+  const cut = (text) => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}...` : text).toWellFormed();
   const textOf = (message) => cut(ts.flattenDiagnosticMessageText(message, "\n"));
 
   // The text of the first part of a message that has one of these numbers.
@@ -288,7 +289,9 @@
 
   return function (request) {
     try {
-      return JSON.stringify(check(JSON.parse(request)));
+      // What a name or a literal of the program has, a message has too; the answer is UTF-8.
+      return JSON.stringify(check(JSON.parse(request)), (_, value) =>
+        (typeof value === "string" ? value.toWellFormed() : value));
     } catch (error) {
       // The compiler recurses; nothing of this check may be left for the next one.
       before = undefined;
