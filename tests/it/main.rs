@@ -9,6 +9,7 @@
 )]
 
 mod checker;
+mod checker_table;
 #[cfg(feature = "cli")]
 mod cli;
 mod clones;

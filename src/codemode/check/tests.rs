@@ -41,6 +41,7 @@ fn finding(severity: Severity, line: u32, column: u32) -> Finding {
         column: Some(column),
         end_line: Some(line),
         end_column: Some(column + 1),
+        about: None,
     }
 }
 
