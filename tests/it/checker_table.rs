@@ -106,6 +106,8 @@ async fn what_runs_well_has_no_errors() {
         "const r = await tools.read({ file_path: 'a' }).catch((e) => ({ error: e.message }));\nreturn r.error ?? r.total_lines",
         "return typeof process === 'undefined' ? 1 : process.pid",
         "const cache: Record<string, Promise<number>> = {};\ncache.a ||= Promise.resolve(1);\nif (!cache.a) return 1;",
+        "const all = await Promise.all(Object.entries({ a: tools.list() }).map(async ([k, p]) => [k, await p]));\nreturn all",
+        "const r = await tools.list();\nif (r.error) throw new Error(r.error);\nif ('cursor' in r) print(r.cursor);",
         "const jobs = [];\njobs.push(tools.list());\nreturn await Promise.all(jobs)",
         "const a = tools.list(), b = tools.list();\nawait Promise.all([a, b]);\nreturn a === b",
     ];
@@ -268,6 +270,7 @@ async fn promises_where_values_are_meant_are_found() {
         ),
         ("return await ['a'].reduce(async (s, p) => s + p, '')", &["E 1:43 unawaited"], &["write `await`"]),
         ("const f = (s: string) => s;\nreturn f(tools.list())", &["E 2:10 unawaited"], &["not its value"]),
+        ("const p = tools.list();\nreturn String(p)", &["E 2:15 unawaited"], &["not its value"]),
         ("state.set('x', tools.list())", &["E 1:16 unawaited"], &["not its value"]),
         ("await tools.read({ file_path: tools.list() })", &["E 1:20 unawaited"], &["not its value"]),
     ])

@@ -35,7 +35,8 @@ pub enum CheckMode {
     Off,
     /// The program runs, and its outcome has a note for each finding.
     Warn,
-    /// A program with an error does not run: it has no effect at all. Neither does one that could not be checked.
+    /// A program with an error does not run: it has no effect at all. Neither does one whose check had no end. One that
+    /// is nested too deeply for the compiler runs, with a note.
     Enforce,
 }
 

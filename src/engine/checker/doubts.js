@@ -8,10 +8,12 @@
   const NOT_ITS_VALUE = "this is a promise, not its value; write `await`, or `await Promise.all(...)` for a list";
   const NO_TEXT = "this is a promise, and its text says nothing; write `await`";
   // What takes a value, and does nothing useful with a promise.
-  const PRINTERS = new Map([["console", /^(log|info|warn|error|debug|table|dir)$/], ["JSON", /^(parse|stringify)$/],
-    ["Object", /^(entries|keys|values|fromEntries|assign)$/], ["state", /^set$/], ["Math", /^/],
+  const TAKERS = new Map([["JSON", /^parse$/], ["Object", /^(entries|keys|values|fromEntries|assign)$/], ["Math", /^/],
     ["Array", /^(from|isArray)$/]]);
-  const FUNCTIONS = /^(print|String|Number|Boolean|parseInt|parseFloat|isNaN|isFinite)$/;
+  const FUNCTIONS = /^(String|Number|Boolean|parseInt|parseFloat|isNaN|isFinite)$/;
+  // What takes a whole value, and shows or keeps the promises in it as nothing.
+  const PRINTERS = new Map([["console", /^(log|info|warn|error|debug|table|dir)$/], ["JSON", /^stringify$/],
+    ["state", /^set$/]]);
   const DECIDERS = /^(filter|some|every|find|findIndex|findLast|findLastIndex|sort|toSorted)$/;
   const TEXT = new Set(Object.getOwnPropertyNames(String.prototype));
   const LIST = new Set(Object.getOwnPropertyNames(Array.prototype));
@@ -27,7 +29,8 @@
     || ts.isPropertyAccessExpression(node) || ts.isElementAccessExpression(node) || ts.isConditionalExpression(node);
 
   function doubtful({ program: file, file: name, sdk, checker, facts, judge }) {
-    const found = [];
+    // What is found, and of those that are about a member its name.
+    const found = [], members = new Map();
     const typeOf = (node) => checker.getTypeAtLocation(node);
     const awaited = (type) => checker.getAwaitedType(type) ?? type;
     const isList = (type) => checker.isArrayType(type) || checker.isTupleType(type);
@@ -123,9 +126,11 @@
       // Who sets a variable again knows better what is in it.
       const root = ts.isBindingElement(access) ? undefined : plain(access.expression);
       const isOther = root !== undefined && ts.isIdentifier(root) && facts.variables.has(root.text);
-      say(node, "undeclared", isOther || isGuarded(access) ? "warning" : "error",
+      if (isGuarded(access)) facts.asked.add(wanted);
+      say(node, "undeclared", isOther ? "warning" : "error",
         `no member ${JSON.stringify(wanted)} is declared${why}; declared are ${names.join(", ")}`
         + (near === undefined ? "" : `; did you mean '${near}'?`));
+      members.set(found.at(-1), wanted);
     }
     // Calls of what a function does not wait for.
     function callback(callee, call) {
@@ -144,10 +149,12 @@
           `a promise is always true, so \`${method}\` decides nothing here; await the values first`);
       }
     }
-    function isPrinter(callee) {
-      if (ts.isIdentifier(callee)) return FUNCTIONS.test(callee.text);
-      return ts.isPropertyAccessExpression(callee) && ts.isIdentifier(callee.expression)
-        && (PRINTERS.get(callee.expression.text)?.test(callee.name.text) ?? false);
+    const isOneOf = (methods, functions, callee) => (ts.isIdentifier(callee) ? functions.test(callee.text)
+      : ts.isPropertyAccessExpression(callee) && ts.isIdentifier(callee.expression)
+        && (methods.get(callee.expression.text)?.test(callee.name.text) ?? false));
+    function taken(expression) {
+      const node = plain(expression);
+      if (mayBePromise(node) && isPromise(typeOf(node))) say(node, "unawaited", "error", NOT_ITS_VALUE);
     }
     function operands(node) {
       const left = plain(node.left), right = plain(node.right), kind = node.operatorToken.kind;
@@ -181,8 +188,7 @@
       else if (ts.isPrefixUnaryExpression(node)) {
         if (node.operator === K.ExclamationToken) always(node.operand);
       } else if (ts.isSpreadAssignment(node)) {
-        const inner = plain(node.expression);
-        if (mayBePromise(inner) && isPromise(typeOf(inner))) say(inner, "unawaited", "error", NOT_ITS_VALUE);
+        taken(node.expression);
       } else if (ts.isReturnStatement(node)) {
         if (node.expression !== undefined && isOutermost(node) && hides(awaited(typeOf(node.expression)))) {
           say(hiding(node.expression), "unawaited", "error", NOT_ITS_VALUE);
@@ -200,7 +206,8 @@
         if (ts.isIdentifier(key) && !node.dotDotDotToken) undeclared(key, key.text, typeOf(node.parent), node);
       } else if (ts.isCallExpression(node)) {
         const callee = node.expression;
-        if (isPrinter(callee)) for (const argument of node.arguments) valued(argument);
+        if (isOneOf(PRINTERS, /^print$/, callee)) node.arguments.forEach(valued);
+        else if (isOneOf(TAKERS, FUNCTIONS, callee)) node.arguments.forEach(taken);
         if (!ts.isPropertyAccessExpression(callee)) return;
         callback(callee, node);
         if (callee.name.text !== "join" || node.arguments.length > 1) return;
@@ -213,6 +220,8 @@
       }
     }
     walk(file, look);
+    // Where the program asks whether a member is there, it may rely on that elsewhere.
+    for (const [one, wanted] of members) if (facts.asked.has(wanted)) one.severity = "warning";
     return found;
   }
 

@@ -100,6 +100,8 @@
     walk(program, (node) => {
       if (isAssignment(node)) set(plain(node.left));
       else if (ts.isTypeOfExpression(node) && ts.isIdentifier(node.expression)) asked.add(node.expression.text);
+      else if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.InKeyword
+        && ts.isStringLiteralLike(node.left)) asked.add(node.left.text);
       else if (ts.isForOfStatement(node) && !ts.isVariableDeclarationList(node.initializer)) set(node.initializer);
       else if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)
         && node.expression.name.text === "assign") {
