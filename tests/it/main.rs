@@ -11,6 +11,7 @@
 #[cfg(target_os = "linux")]
 mod boxed;
 mod checker;
+mod checker_table;
 #[cfg(feature = "cli")]
 mod cli;
 mod clones;
