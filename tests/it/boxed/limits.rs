@@ -10,8 +10,8 @@ use std::time::Duration;
 use isolane::engine::ProcessRuntime;
 use isolane::limits::RunLimits;
 
-use crate::boxed::forged::forged;
 use crate::boxed::host_on;
+use crate::boxed::liar::forged;
 use crate::support::{Host, Isolation, child_options, said};
 
 struct Limit {

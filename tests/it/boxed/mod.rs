@@ -3,8 +3,10 @@
 //! Owns a program under a path of its own, by which a test knows its children among those of all others. It observes
 //! other processes, so its waits are loops with an end; no test depends on how fast the machine is.
 
+mod ends;
 mod forged;
 mod kills;
+mod liar;
 mod limits;
 mod pool;
 mod soak;
@@ -18,6 +20,7 @@ use std::time::Duration;
 use isolane::clock::SystemClock;
 use isolane::engine::{ChildProgram, ProcessOptions, ProcessRuntime};
 use isolane::limits::RunLimits;
+use rustix::event::Timespec;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -115,7 +118,7 @@ fn wait_until(mut done: impl FnMut() -> bool) -> bool {
     (0..3_000).any(|_| {
         let seen = done();
         if !seen {
-            std::thread::sleep(Duration::from_millis(10));
+            let _ = rustix::event::poll(&mut [], Timespec::try_from(Duration::from_millis(10)).ok().as_ref());
         }
         seen
     })

@@ -12,7 +12,7 @@ use isolane::engine::{Layer, ProcessOptions, ProcessRuntime};
 use isolane::limits::RunLimits;
 use rustix::process::Pid;
 
-use crate::boxed::forged::forged;
+use crate::boxed::liar::forged;
 use crate::boxed::{Program, host_on, wait_until};
 use crate::support::{Host, said};
 
@@ -186,7 +186,7 @@ async fn a_program_that_comes_late_is_started() {
     let host = host_on(&program.runtime(&limits), &limits);
     for _ in 0..3 {
         let said = said(&host.run("return 1").await);
-        assert!(said.contains("could not be started: No such file or directory"), "{said}");
+        assert!(said.contains("could be started to run the program: No such file or directory"), "{said}");
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_isolane"), &program.path).unwrap();
     // A run that waits does not wait for the next try of the pool; it may share the one that has just failed.
