@@ -376,7 +376,12 @@ impl Run<'_> {
             (None, Exit::Limit(trip)) => trip.failure(&self.limits),
             (None, exit) => engine_exit(&format!("the process that ran the program {exit}")),
         };
-        self.without_word(failure)
+        let mut ended = self.without_word(failure);
+        if exit == Exit::Limit(Trip::Busy) {
+            // The kernel does not count what the child had to wait for a processor; its own watchdog does.
+            ended.busy = ended.busy.max(self.limits.busy);
+        }
+        ended
     }
 
     /// The child is killed for what it did.
