@@ -65,7 +65,6 @@ async fn mix(program: &Program, runtime: &ProcessRuntime, of_each: usize) {
 
 /// E-2, E-3, E-8: nothing adds up.
 #[test]
-#[expect(clippy::print_stdout, reason = "the figures are what a long soak is run for")]
 fn many_runs_leave_nothing_behind() {
     if !alone("boxed::soak::many_runs_leave_nothing_behind") {
         return;
