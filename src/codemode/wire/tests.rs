@@ -310,6 +310,10 @@ fn what_comes_out_of_place_ends_the_conversation() {
         matches!(reviewed.say(&prepared()), Ok(Some(Said::Review(read))) if read.script() == program.script())
     );
     assert_eq!(reviewed.say(&prepared()).unwrap_err(), Violation::OutOfPlace("prepared"));
+    // It has been read, and it has not passed.
+    assert_eq!(reviewed.call(1, "{}").unwrap_err(), Violation::OutOfPlace("call"));
+    reviewed.conversation.passed();
+    assert_eq!(reviewed.say(&prepared()).unwrap_err(), Violation::OutOfPlace("prepared"));
     assert!(matches!(reviewed.call(1, "{}"), Ok(Some(Said::Nothing))));
     // What cannot be prepared has its end without a review.
     assert!(matches!(bench(true).say(&end(None)), Ok(Some(Said::Ended(_, None)))));
@@ -441,4 +445,10 @@ fn calls_are_heard_whatever_waits() {
     assert!(matches!(bench.say(&ToHost::Kept(KeptRequest::Keys)), Ok(Some(Said::Later))));
     bench.out.clear();
     assert!(matches!(bench.hear(b""), Ok(Some(Said::Nothing))));
+    // A question that is still coming is waited for: its child cannot listen before it has said it.
+    bench.out = vec![0; 3 * 1024 * 1024];
+    let question = bytes_of(&ToHost::Record);
+    let (head, rest) = question.split_at(3);
+    assert!(matches!(bench.hear(head), Ok(None)));
+    assert!(matches!(bench.hear(rest), Ok(Some(Said::Later))));
 }
