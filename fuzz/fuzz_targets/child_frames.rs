@@ -149,6 +149,7 @@ fn converse(mut conversation: Conversation, cut: u8, bytes: &[u8]) -> Heard {
                         Said::Review(program) => {
                             assert!(reviewed(cut));
                             look_at(&program);
+                            conversation.passed();
                         }
                         Said::Later => out.clear(),
                         _ => {}
