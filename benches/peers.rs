@@ -1,7 +1,7 @@
 //! isolane's own lines for the comparison with others.
 //!
 //! `cargo bench --bench peers` prints a table, `-- --json` the lines that `benches/peers/run` puts beside those of the
-//! peers, `-- --quick` measures less often. The cases, the rest between runs and what counts are those of
+//! peers, `-- --quick` measures less often, `-- --case NAME` one case alone. The cases, the rest between runs and what counts are those of
 //! `benches/peers/common.mjs`; `benches/peers/README.md` says what they mean.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark program")]
@@ -50,12 +50,13 @@ fn main() {
     isolane::child::run_if_child();
     let has = |word: &str| std::env::args().any(|argument| argument == word);
     let (as_json, quick) = (has("--json"), has("--quick"));
+    let only = std::env::args().skip_while(|argument| argument != "--case").nth(1);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     for (peer, isolation) in
         [("isolane boxed", Isolation::Boxed), ("isolane in-process", Isolation::InProcess)]
     {
         let print = |line: Line| line.print(peer, as_json);
-        runtime.block_on(measure(isolation, quick, &print));
+        runtime.block_on(measure(isolation, quick, only.as_deref(), &print));
     }
 }
 
@@ -86,13 +87,15 @@ impl Line {
     }
 }
 
-async fn measure(isolation: Isolation, quick: bool, print: &impl Fn(Line)) {
+async fn measure(isolation: Isolation, quick: bool, only: Option<&str>, print: &impl Fn(Line)) {
     // Memory first, while nothing that was freed is there to be used again.
-    let held = if quick { 10 } else { 100 };
-    let each = idle(isolation, held).await;
-    print(Line { case: "idle sandbox", unit: "KiB", p50: each, p99: None, n: held, note: String::new() });
+    if only.is_none() {
+        let held = if quick { 10 } else { 100 };
+        let each = idle(isolation, held).await;
+        print(Line { case: "idle sandbox", unit: "KiB", p50: each, p99: None, n: held, note: String::new() });
+    }
     let host = isolation.host(1, 0);
-    for case in &CASES {
+    for case in CASES.iter().filter(|case| only.is_none_or(|only| only == case.name)) {
         let runs = if quick { case.runs.div_ceil(10) + 3 } else { case.runs };
         // One conversation, and its programs one after the other: each has a fresh isolate.
         let times = timed(&host, case, runs, |_| "conversation".to_owned()).await;

@@ -19,6 +19,7 @@ mod process;
 mod sandbox;
 mod shared_lane;
 mod snapshot;
+mod spin;
 mod stack;
 mod state;
 mod supervision;

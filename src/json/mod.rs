@@ -7,8 +7,11 @@ mod big;
 mod canonical;
 mod deep;
 mod pointer;
+#[cfg(feature = "engine")]
+mod readable;
 mod size;
 mod whole;
+mod write;
 
 pub use big::{MAX_SAFE_INTEGER, has_big_integer};
 pub use canonical::{canonical_text, digest};
@@ -16,8 +19,11 @@ pub use canonical::{canonical_text, digest};
 pub(crate) use deep::nested;
 pub use deep::{Extent, depth_exceeds, dismantle};
 pub use pointer::pointer_step;
+#[cfg(feature = "engine")]
+pub(crate) use readable::unreadable;
 pub use size::estimated_size;
 pub use whole::{spell_whole_numbers, whole_numbers_spelled};
+pub(crate) use write::{text_of, write_value};
 
 /// What a JSON value is, in the word used in messages.
 pub fn kind(value: &serde_json::Value) -> &'static str {

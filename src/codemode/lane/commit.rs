@@ -69,6 +69,7 @@ impl LaneDriver {
             }
             Arrival::Review(prepared, result) => {
                 let result = self.fitting(&prepared, result).map_err(|failure| self.explain(failure));
+                let fits = result.as_ref().ok().map(|success| Arc::clone(&success.value));
                 let denial = prepared.denial(&result);
                 self.reach(n, Stage::Underway(Arc::clone(&prepared), denial.clone()));
                 let pipeline = self.pipeline.clone();
@@ -77,8 +78,10 @@ impl LaneDriver {
                     let failure = self.explain(prepared.unreviewed(denial));
                     pipeline.finish(&prepared, Err(failure))
                 });
+                let same =
+                    reviewed.as_ref().ok().zip(fits).is_some_and(|(new, old)| Arc::ptr_eq(&new.value, &old));
                 // A reviewer may have put another value in its place.
-                self.fitting(&prepared, reviewed)
+                if same { reviewed } else { self.fitting(&prepared, reviewed) }
             }
         };
         self.reach(n, Stage::Finished(result));

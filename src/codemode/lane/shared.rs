@@ -156,9 +156,14 @@ impl LaneHandle {
     /// Joins a sub-call to the queue and returns its number. Never waits.
     ///
     /// Arguments of any depth are safe; those that no tool could get are refused when their turn comes.
-    pub fn submit(&self, tool: ToolName, mut args: Value) -> Result<u64, SubmitError> {
-        let too_deep = bound_value(&mut args);
+    pub fn submit(&self, tool: ToolName, args: Value) -> Result<u64, SubmitError> {
         let bytes = estimated_size(&args);
+        self.submit_read(tool, args, bytes)
+    }
+
+    /// The same for arguments that were read from so many bytes of text.
+    pub fn submit_read(&self, tool: ToolName, mut args: Value, bytes: usize) -> Result<u64, SubmitError> {
+        let too_deep = bound_value(&mut args);
         let n = {
             let mut state = self.lock();
             if state.ending.is_some() {
@@ -200,6 +205,19 @@ impl LaneHandle {
             self.shared.driver.wake();
         }
         Some(settlement)
+    }
+
+    /// The program did not have these outcomes after all, which were taken for it.
+    pub(in crate::codemode) fn take_back(&self, numbers: &[u64]) {
+        let mut state = self.lock();
+        for number in numbers {
+            let index = usize::try_from(*number).unwrap_or(usize::MAX).wrapping_sub(1);
+            if let Some(delivered) = state.delivered.get_mut(index)
+                && std::mem::take(delivered)
+            {
+                state.delivered_count -= 1;
+            }
+        }
     }
 
     /// Ready when an outcome is; for the program's event loop. One task at a time may wait here.

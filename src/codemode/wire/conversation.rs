@@ -17,7 +17,7 @@ use crate::limits::RunLimits;
 
 use super::Violation;
 use super::frames::Frames;
-use super::message::{Finish, KeptReply, KeptRequest, Outcome, ToChild, ToHost};
+use super::message::{Finish, KeptReply, KeptRequest, ToChild, ToHost};
 
 /// What came of a frame, for whoever carries on the conversation.
 #[derive(Debug)]
@@ -64,6 +64,8 @@ pub struct Conversation {
     /// It is under review.
     prepared: bool,
     calls: u64,
+    /// The calls whose outcomes were sent, in that order.
+    given: Vec<u64>,
     printed: usize,
     ended: bool,
 }
@@ -95,6 +97,7 @@ impl Conversation {
             reviewed,
             prepared: false,
             calls: 0,
+            given: Vec::new(),
             printed: 0,
             ended: false,
         }
@@ -158,10 +161,11 @@ impl Conversation {
         }
         let name = usize::try_from(tool).ok().and_then(|tool| self.bindings.tool(tool));
         let name = name.cloned().ok_or(Violation::NoSuchTool(tool))?;
+        let bytes = args.len();
         let args = serde_json::from_str(args)
             .map_err(|error| Violation::Malformed { kind: "call", reason: error.to_string() })?;
         self.calls = expected;
-        Ok(self.handle.submit(name, args).map_or_else(Said::Refused, |_| Said::Nothing))
+        Ok(self.handle.submit_read(name, args, bytes).map_or_else(Said::Refused, |_| Said::Nothing))
     }
 
     /// Counts what was printed as the child does: each line costs a byte more than its text.
@@ -188,6 +192,8 @@ impl Conversation {
 
     fn end(&mut self, finish: Finish, value: Option<&str>) -> Result<Said, Violation> {
         self.ended = true;
+        // What came when the program had ended, it knows nothing of (CM-21).
+        self.handle.take_back(self.given.get(finish.taken..).unwrap_or_default());
         if finish.failure.is_some() && value.is_some() {
             return Err(Violation::Malformed {
                 kind: "ended",
@@ -202,11 +208,12 @@ impl Conversation {
     }
 
     /// Appends outcomes of calls, as many as are there and have room. Wakes `context` when there are more.
-    pub fn give(&self, context: &mut Context<'_>, out: &mut Vec<u8>) {
+    pub fn give(&mut self, context: &mut Context<'_>, out: &mut Vec<u8>) {
         while out.len() < WAITING_BYTES
             && let Poll::Ready(settlement) = self.handle.poll_settled(context)
         {
-            ToChild::Settled(Outcome::of(settlement, self.limits.value_bytes())).encode(out);
+            self.given.push(settlement.n);
+            ToChild::encode_outcome(settlement, self.limits.value_bytes(), out);
         }
     }
 

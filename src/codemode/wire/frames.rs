@@ -25,23 +25,38 @@ pub struct Frames {
     at: usize,
 }
 
-/// A buffer that has grown beyond this is let go of when it is empty.
-const KEPT_BYTES: usize = 256 * 1024;
+/// Bytes are taken in at this many at a time, at least.
+const CHUNK: usize = 64 * 1024;
+
+/// Room that is kept for the next frames of a run.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
 impl Frames {
     /// Takes bytes that came.
     pub fn push(&mut self, bytes: &[u8]) {
+        self.room().extend_from_slice(bytes);
+    }
+
+    /// Where bytes that come are to be appended, with room for some: at least 64 KiB, and no more than what has come.
+    pub fn room(&mut self) -> &mut Vec<u8> {
         if self.at == self.bytes.len() {
             self.bytes.clear();
             self.at = 0;
-            if self.bytes.capacity() > KEPT_BYTES {
-                self.bytes = Vec::new();
-            }
-        } else if self.at > KEPT_BYTES {
+            self.bytes.shrink_to(KEPT_BYTES);
+        } else if self.at > KEPT_BYTES / 16 {
             self.bytes.drain(..self.at);
             self.at = 0;
         }
-        self.bytes.extend_from_slice(bytes);
+        self.bytes.reserve(CHUNK);
+        &mut self.bytes
+    }
+
+    /// Lets go of the room that nothing is in.
+    pub fn rest(&mut self) {
+        if !self.is_partial() {
+            self.bytes = Vec::new();
+            self.at = 0;
+        }
     }
 
     /// The next whole frame; nothing while it is still coming.

@@ -14,7 +14,7 @@ use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::Settlement;
 use crate::codemode::program::PreparedProgram;
 use crate::codemode::{LogLevel, StateError};
-use crate::json::has_big_integer;
+use crate::json::{has_big_integer, text_of, write_value};
 use crate::limits::RunLimits;
 use crate::outcome::{ErrorCode, RunFailure};
 
@@ -86,7 +86,7 @@ impl Outcome<'static> {
     /// From the lane to text of at most `most` bytes.
     pub fn of(Settlement { n, tool, result }: Settlement, most: usize) -> Self {
         let (ok, text, big) = match result {
-            Ok(value) => (true, value.to_string(), has_big_integer(&value)),
+            Ok(value) => (true, text_of(&value), has_big_integer(&value)),
             Err(failure) => {
                 let report = json!({
                     "tool": tool, "code": failure.code, "message": failure.message, "details": failure.details,
@@ -157,6 +157,9 @@ pub struct Finish {
     pub notes: Vec<String>,
     /// Time spent executing JavaScript.
     pub busy: Duration,
+    /// How many outcomes of calls the program was given, in the order in which the host sent them. The others came when
+    /// it had ended.
+    pub taken: usize,
     /// Whether the child is to be used again.
     pub again: bool,
 }
@@ -297,14 +300,30 @@ impl<'a> ToHost<'a> {
 }
 
 impl<'a> ToChild<'a> {
+    /// Appends the outcome of a call, of at most `most` bytes: as [`Outcome::of`] would make it, and written once.
+    pub(super) fn encode_outcome(settlement: Settlement, most: usize, out: &mut Vec<u8>) {
+        if let Ok(value) = &settlement.result {
+            let start = out.len();
+            let flags = Flags { ok: true, big: has_big_integer(value) };
+            put(out, kind::SETTLED, |out| {
+                put_head(out, settlement.n, flags);
+                write_value(out, value);
+            });
+            if out.len() - start <= most {
+                return;
+            }
+            out.truncate(start);
+        }
+        Self::Settled(Outcome::of(settlement, most)).encode(out);
+    }
+
     /// Appends the message as a frame.
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Hello(text) => put(out, kind::HELLO, |out| out.extend_from_slice(text.as_bytes())),
             Self::Begin(begin) => put(out, kind::BEGIN, |out| write_json(out, begin)),
             Self::Settled(Outcome { n, ok, big, text }) => put(out, kind::SETTLED, |out| {
-                out.extend_from_slice(&n.to_le_bytes());
-                out.push(u8::from(*ok) | u8::from(*big) << 1);
+                put_head(out, *n, Flags { ok: *ok, big: *big });
                 out.extend_from_slice(text.as_bytes());
             }),
             Self::Kept(reply) => put(out, kind::KEPT_REPLY, |out| write_json(out, reply)),
@@ -335,6 +354,17 @@ impl<'a> ToChild<'a> {
             other => Err(Violation::UnknownKind(other)),
         }
     }
+}
+
+/// What stands before the text of an outcome, beside the number of its call.
+struct Flags {
+    ok: bool,
+    big: bool,
+}
+
+fn put_head(out: &mut Vec<u8>, n: u64, Flags { ok, big }: Flags) {
+    out.extend_from_slice(&n.to_le_bytes());
+    out.push(u8::from(ok) | u8::from(big) << 1);
 }
 
 fn level_code(level: LogLevel) -> u8 {

@@ -38,7 +38,7 @@ fn frame_of(kind: u8, payload: &[u8]) -> Vec<u8> {
 
 fn end(value: Option<&str>) -> ToHost<'_> {
     ToHost::Ended {
-        finish: Finish { failure: None, notes: vec![], busy: Duration::ZERO, again: true },
+        finish: Finish { failure: None, notes: vec![], busy: Duration::ZERO, taken: 0, again: true },
         value,
     }
 }
@@ -88,7 +88,7 @@ proptest! {
     ) {
         let level = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error][level];
         let failure = RunFailure { line: Some(3), stack: Some(other.clone()), ..RunFailure::new(RunFailureKind::Heap, &text) };
-        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, again };
+        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, taken: 0, again };
         let message = match which {
             0 => ToHost::Ready(&text),
             1 => ToHost::Call { n, tool, args: &text },
@@ -366,6 +366,7 @@ fn what_cannot_be_read_ends_the_conversation() {
         failure: Some(RunFailure::new(RunFailureKind::Heap, "full")),
         notes: vec![],
         busy: Duration::ZERO,
+        taken: 0,
         again: false,
     };
     let both = ToHost::Ended { finish: failed, value: Some("1") };

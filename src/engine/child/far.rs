@@ -8,14 +8,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use serde_json::Value;
-
 use crate::codemode::wire::{KeptReply, KeptRequest, Outcome, ToChild, ToHost, Violation};
 use crate::codemode::{LogLevel, StateError};
 use crate::engine::child::link::{Link, broken};
 use crate::engine::execution::{BATCH, BATCH_BYTES, Event, Kept, Outside, Refused, Waiting};
 use crate::engine::state::Trip;
 use crate::engine::supervision::Meter;
+use crate::json::unreadable;
 
 /// What came and has not been asked for yet.
 #[derive(Default)]
@@ -60,6 +59,11 @@ impl Far {
             delivered: Cell::new(0),
             committed: Cell::new(false),
         }
+    }
+
+    /// How many outcomes the program was given.
+    pub(super) fn delivered(&self) -> usize {
+        usize::try_from(self.delivered.get()).unwrap_or(usize::MAX)
     }
 
     /// Outcomes that have come, as many as one entry into the isolate takes.
@@ -117,7 +121,7 @@ impl Far {
 impl Outside for Far {
     fn submit(&self, tool: usize, args: String) -> Result<u64, Refused> {
         // The host ends a child whose arguments it cannot read; a program is told.
-        if let Err(error) = serde_json::from_str::<Value>(&args) {
+        if let Some(error) = unreadable(&args) {
             return Err(Refused::Error(format!("the arguments are not JSON that can be read: {error}")));
         }
         let n = self.calls.get() + 1;

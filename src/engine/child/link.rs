@@ -7,6 +7,7 @@ use std::io::{self, Stdin};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -14,12 +15,13 @@ use rustix::net::{RecvFlags, SendFlags, recv, send};
 use crate::codemode::wire::{Frames, ToChild, ToHost, Violation};
 use crate::engine::child::Ready;
 use crate::engine::exit;
-
-/// Most bytes of one read.
-const CHUNK: usize = 64 * 1024;
+use crate::engine::spin::{Look, Spin};
 
 /// What was written is sent when it takes this much.
 const HELD_BACK: usize = 64 * 1024;
+
+/// Room for what is written that is kept for the rest of a run.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
 
 /// The host is no more, or not a host.
 const FORSAKEN: i32 = 3;
@@ -29,15 +31,20 @@ pub(super) struct Link {
     socket: Stdin,
     frames: Frames,
     out: Vec<u8>,
-    chunk: Box<[u8]>,
+    spin: Spin,
     /// The host says nothing more.
     closed: bool,
 }
 
 impl Link {
     pub(super) fn open() -> Self {
-        let chunk = vec![0; CHUNK].into_boxed_slice();
-        Self { socket: io::stdin(), frames: Frames::default(), out: Vec::new(), chunk, closed: false }
+        Self {
+            socket: io::stdin(),
+            frames: Frames::default(),
+            out: Vec::new(),
+            spin: Spin::new(),
+            closed: false,
+        }
     }
 
     /// Writes a message, to be sent with what follows.
@@ -59,7 +66,7 @@ impl Link {
             }
         }
         self.out.clear();
-        self.out.shrink_to(2 * HELD_BACK);
+        self.out.shrink_to(KEPT_BYTES);
     }
 
     /// Says that this process cannot be a child.
@@ -69,6 +76,9 @@ impl Link {
 
     /// Says that a program can come.
     pub(super) fn ready(&mut self, ready: &Ready) {
+        self.frames.rest();
+        self.out = Vec::new();
+        self.spin.renew();
         let text = serde_json::to_string(ready).unwrap_or_default();
         self.write(&ToHost::Ready(&text));
         self.flush();
@@ -86,33 +96,31 @@ impl Link {
 
     /// Waits for more; at most so long, or for ever.
     pub(super) fn wait(&mut self, most: Option<Duration>) {
-        if let Some(most) = most {
-            let timeout = Timespec::try_from(most).ok();
-            let mut ready = [PollFd::new(&self.socket, PollFlags::IN)];
-            match poll(&mut ready, timeout.as_ref()) {
-                Ok(0) | Err(Errno::INTR) => return,
-                Ok(_) => {}
-                Err(_) => exit::end(FORSAKEN),
+        let Self { socket, frames, spin, closed, .. } = self;
+        spin.wait(|look| {
+            let flags = match look {
+                Look::Awake => RecvFlags::DONTWAIT,
+                Look::Asleep => RecvFlags::empty(),
+            };
+            if let (Look::Asleep, Some(most)) = (look, most) {
+                let timeout = Timespec::try_from(most).ok();
+                let mut ready = [PollFd::new(&*socket, PollFlags::IN)];
+                match poll(&mut ready, timeout.as_ref()) {
+                    Ok(0) | Err(Errno::INTR) => return false,
+                    Ok(_) => {}
+                    Err(_) => exit::end(FORSAKEN),
+                }
             }
-        }
-        self.read(RecvFlags::empty());
+            let come = take(socket, frames, flags);
+            *closed |= come == Some(0);
+            come.is_some()
+        });
     }
 
     /// Takes what is there without waiting.
     pub(super) fn look(&mut self) {
-        self.read(RecvFlags::DONTWAIT);
-    }
-
-    fn read(&mut self, flags: RecvFlags) {
-        if self.closed {
-            return;
-        }
-        match recv(self.socket.as_fd(), &mut *self.chunk, flags) {
-            Ok((_, 0)) => self.closed = true,
-            Ok((_, bytes)) => self.frames.push(self.chunk.get(..bytes).unwrap_or_default()),
-            Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(_) => exit::end(FORSAKEN),
-        }
+        let come = take(&self.socket, &mut self.frames, RecvFlags::DONTWAIT);
+        self.closed |= come == Some(0);
     }
 
     /// The next message, however long it takes; nothing when the host has said all.
@@ -131,6 +139,15 @@ impl Link {
     /// Whether the host says nothing more.
     pub(super) fn is_closed(&self) -> bool {
         self.closed
+    }
+}
+
+/// Takes bytes that came, and says how many; none when the host says nothing more, and nothing when none has come.
+fn take(socket: &Stdin, frames: &mut Frames, flags: RecvFlags) -> Option<usize> {
+    match recv(socket.as_fd(), spare_capacity(frames.room()), flags) {
+        Ok((bytes, _)) => Some(bytes),
+        Err(Errno::INTR | Errno::AGAIN) => None,
+        Err(_) => exit::end(FORSAKEN),
     }
 }
 

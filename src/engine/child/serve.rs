@@ -115,9 +115,9 @@ impl Child {
                 let Ok(other) = FreshIsolate::new(limits) else { return };
                 isolate = other;
             }
-            let (ended, tripped) = self.run(&mut isolate, begin);
+            let (ended, taken, tripped) = self.run(&mut isolate, begin);
             let again = !tripped && !self.cancel.is_cancelled();
-            self.tell(ended, again);
+            self.tell(ended, taken, again);
             if !again {
                 return;
             }
@@ -143,8 +143,8 @@ impl Child {
         }
     }
 
-    /// Prepares a program and runs it; and whether a limit ended it.
-    fn run(&mut self, isolate: &mut FreshIsolate, begin: Begin<'static>) -> (Ended, bool) {
+    /// Prepares a program and runs it; how many outcomes it was given, and whether a limit ended it.
+    fn run(&mut self, isolate: &mut FreshIsolate, begin: Begin<'static>) -> (Ended, usize, bool) {
         let clock = SystemClock::new();
         let Begin { text, reviewed, limits, spent, bindings } = begin;
         let limits = limits.into_owned();
@@ -156,22 +156,22 @@ impl Child {
         let Some(bindings) = self.bindings.clone() else { broken(&Violation::OutOfPlace("host")) };
         let program = match prepare_for(&text, limits.program_bytes, &bindings) {
             Ok(program) => Arc::new(program),
-            Err(error) => return (failed(syntax_failure(error)), false),
+            Err(error) => return (failed(syntax_failure(error)), 0, false),
         };
         if reviewed && !self.review(&program) {
             // Whatever is said here, the host knows better why it let the program go.
-            return (failed(Trip::Abort.failure(&limits)), true);
+            return (failed(Trip::Abort.failure(&limits)), 0, true);
         }
         let spent = spent.saturating_add(clock.monotonic());
         let handle = isolate.isolate.thread_safe_handle();
         let meter = Meter::new(&limits, spent, self.cancel.clone(), handle, Resort::EndProcess);
         let far = Rc::new(Far::new(Rc::clone(&self.link), limits.sub_calls));
         let notes = program.notes().to_vec();
-        let outside = far as Rc<dyn Outside>;
+        let outside = Rc::clone(&far) as Rc<dyn Outside>;
         let execution = Execution { program, bindings, limits, meter: Arc::clone(&meter), outside };
         let mut ended = execute(isolate, execution, || {});
         ended.notes.splice(0..0, notes);
-        (ended, meter.tripped().is_some() || isolate.heap_exceeded())
+        (ended, far.delivered(), meter.tripped().is_some() || isolate.heap_exceeded())
     }
 
     /// Has the host look at a prepared program; false when it is not to run.
@@ -186,7 +186,7 @@ impl Child {
         passed.is_some()
     }
 
-    fn tell(&self, ended: Ended, again: bool) {
+    fn tell(&self, ended: Ended, taken: usize, again: bool) {
         let Ended { result, busy, notes } = ended;
         let (value, mut failure) = match result {
             Ok(value) => (value.map(|value| value.to_string()), None),
@@ -195,7 +195,7 @@ impl Child {
         if let Some(failure) = &mut failure {
             shorten(&mut failure.message);
         }
-        let finish = Finish { failure, notes, busy, again };
+        let finish = Finish { failure, notes, busy, taken, again };
         let mut link = self.link.borrow_mut();
         link.write(&ToHost::Ended { finish, value: value.as_deref() });
         link.flush();

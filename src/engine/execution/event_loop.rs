@@ -50,7 +50,7 @@ pub(super) fn run(isolate: &mut FreshIsolate, begun: impl FnOnce()) -> Result<Re
         settled_last = matches!(event, Some(Event::Settled(_)));
         turn = match event {
             None => return Err(deadlock(isolate)),
-            Some(Event::Settled(settlements)) => isolate.settle(&settlements),
+            Some(Event::Settled(settlements)) => isolate.settle(settlements),
             Some(Event::Timer(id)) => isolate.fire(id),
             Some(Event::Trip(trip)) => return Err(ended_by(isolate, trip)),
         };

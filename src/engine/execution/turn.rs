@@ -125,7 +125,7 @@ impl FreshIsolate {
     }
 
     /// Settles calls of the program, in order.
-    pub(super) fn settle(&mut self, settlements: &[Outcome<'_>]) -> Turn {
+    pub(super) fn settle(&mut self, settlements: Vec<Outcome<'static>>) -> Turn {
         self.metered(|this| {
             let settle = this.entry.settle.clone();
             enter!(this, scope);
@@ -265,16 +265,25 @@ fn checkpoint(scope: &mut v8::PinnedRef<'_, v8::TryCatch<'_, '_, v8::HandleScope
     }
 }
 
+/// From this length on, V8 reads a text where it is instead of copying it. The runtime JavaScript parses it and lets it
+/// go: the program gets values of its own, which count as its heap.
+const LENT: usize = 64 * 1024;
+
 /// False when the runtime JavaScript threw.
 fn settle_one(
     scope: &mut v8::PinScope<'_, '_>,
     settle: &v8::Global<v8::Function>,
-    Outcome { n, ok, big, text }: &Outcome<'_>,
+    Outcome { n, ok, big, text }: Outcome<'static>,
 ) -> bool {
-    let Some(text) = v8::String::new(scope, text) else { return false };
+    let text = if text.len() >= LENT && text.is_ascii() {
+        v8::String::new_external_onebyte(scope, text.into_owned().into_bytes().into_boxed_slice())
+    } else {
+        v8::String::new(scope, &text)
+    };
+    let Some(text) = text else { return false };
     #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
-    let n = v8::Number::new(scope, *n as f64);
-    let (ok, big) = (v8::Boolean::new(scope, *ok), v8::Boolean::new(scope, *big));
+    let n = v8::Number::new(scope, n as f64);
+    let (ok, big) = (v8::Boolean::new(scope, ok), v8::Boolean::new(scope, big));
     let receiver = v8::undefined(scope).into();
     let args = [n.into(), ok.into(), text.into(), big.into()];
     settle.open(scope).call(scope, receiver, &args).is_some()

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFlags, Timespec};
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
@@ -22,6 +22,7 @@ use crate::engine::process::os_process::{Process, path};
 use crate::engine::process::pool::Pool;
 use crate::engine::process::wake::Bell;
 use crate::engine::process::watch::Taken;
+use crate::engine::spin::Spin;
 use crate::ids::SessionId;
 
 /// How long a program may take to become a child; one that never answers is none.
@@ -123,6 +124,7 @@ pub(super) fn start(pool: &Arc<Pool>, delay: Duration) -> Result<(), ProcessErro
                 greeted: false,
                 runs: 0,
                 session: None,
+                spin: Spin::new(),
             };
             conductor.rest(delay);
             // A part of the host that panics here costs this child, and nothing of what the pool counts.
@@ -149,6 +151,7 @@ struct Conductor {
     runs: u32,
     /// Whose programs it runs, once it has run one (E-2).
     session: Option<SessionId>,
+    spin: Spin,
 }
 
 impl Conductor {
@@ -191,9 +194,12 @@ impl Conductor {
             self.session.get_or_insert_with(|| job.request.session.clone());
             self.runs += 1;
             let last = self.runs >= self.options.runs_per_child;
-            if !carry_on(&mut process, *job, &mut bindings, &self.bell, self.options.resident_bytes, last) {
+            self.spin.renew();
+            let Self { bell, spin, options, .. } = &mut *self;
+            if !carry_on(&mut process, *job, &mut bindings, bell, spin, options.resident_bytes, last) {
                 return Ok(End::Served);
             }
+            process.rest();
             // It has been a child: that it is none any more is no failure of its start.
             if let Err(error) = self.greet(&mut process) {
                 tracing::debug!(%error, "a child is not ready again");
@@ -301,7 +307,8 @@ impl Conductor {
             && self.pool.upgrade().is_some_and(|pool| !pool.is_awaited())
         {
             let timeout = Timespec::try_from(left.min(GLANCE)).ok();
-            let _ = poll(&mut [PollFd::from_borrowed_fd(self.bell.fd(), PollFlags::IN)], timeout.as_ref());
+            self.bell.heard();
+            self.bell.sleep(None, timeout.as_ref());
         }
     }
 }
@@ -321,11 +328,7 @@ pub(super) fn wait(process: &Process, bell: &Bell, listens: bool, most: Option<D
     let timeout = most.and_then(|most| Timespec::try_from(most).ok());
     let room = if process.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
     let ears = if process.ended || !listens { PollFlags::empty() } else { PollFlags::IN };
-    let socket = process.fd();
-    let mut fds =
-        [PollFd::from_borrowed_fd(bell.fd(), PollFlags::IN), PollFd::from_borrowed_fd(socket, ears | room)];
     // The end of the socket is always told: it would be news for ever.
-    let fds = if process.ended { &mut fds[..1] } else { &mut fds[..] };
-    // Interrupted is as good as woken.
-    let _ = poll(fds, timeout.as_ref());
+    let socket = (!process.ended).then(|| (process.fd(), ears | room));
+    bell.sleep(socket, timeout.as_ref());
 }

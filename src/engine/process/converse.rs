@@ -24,6 +24,7 @@ use crate::engine::process::os_process::{Exit, Process};
 use crate::engine::process::wake::Bell;
 use crate::engine::process::watch::Taken;
 use crate::engine::shared_lane::SharedLane;
+use crate::engine::spin::{Look, MOST_AWAKE, Spin};
 use crate::engine::state::{Logs, Trip};
 use crate::limits::RunLimits;
 use crate::outcome::{RunFailure, RunFailureKind};
@@ -82,6 +83,7 @@ pub(super) fn carry_on(
     job: Job,
     sent: &mut Option<Arc<Bindings>>,
     bell: &Arc<Bell>,
+    spin: &mut Spin,
     resident: usize,
     last: bool,
 ) -> bool {
@@ -108,12 +110,13 @@ pub(super) fn carry_on(
     let before = process.watch.look().unwrap_or_default();
     process.bound_processor(
         before.processor,
-        limits.busy.saturating_mul(2).saturating_add(Duration::from_secs(10)),
+        limits.busy.saturating_mul(2).saturating_add(Duration::from_secs(10)).saturating_add(MOST_AWAKE),
     );
     let waker = Waker::from(Arc::clone(bell));
     let mut run = Run {
         process,
         bell,
+        spin,
         conversation,
         limits,
         handle: handle.clone(),
@@ -151,6 +154,7 @@ pub(super) fn carry_on(
 struct Run<'r> {
     process: &'r mut Process,
     bell: &'r Arc<Bell>,
+    spin: &'r mut Spin,
     conversation: Conversation,
     limits: RunLimits,
     handle: LaneHandle,
@@ -221,11 +225,27 @@ impl Run<'_> {
                 None => self.limits.wall.saturating_sub(now),
                 Some(_) => LOOK,
             };
-            wait(self.process, self.bell, !self.behind, Some(LOOK.min(until_wall)));
-            if !self.behind {
-                self.process.receive();
-            }
+            self.await_news(LOOK.min(until_wall));
         }
+    }
+
+    /// Waits for the bell or the child, at most so long, and takes what the child says.
+    fn await_news(&mut self, most: Duration) {
+        let Self { process, bell, spin, behind, .. } = self;
+        if *behind {
+            return wait(process, bell, false, Some(most));
+        }
+        if bell.is_rung() || !process.out.is_empty() {
+            wait(process, bell, true, Some(most));
+            process.receive();
+            return;
+        }
+        spin.wait(|look| {
+            if look == Look::Asleep {
+                wait(process, bell, true, Some(most));
+            }
+            process.receive() || bell.is_rung()
+        });
     }
 
     /// Deals with what has come. The failure of a child that does not keep to the protocol ends the run.
@@ -324,8 +344,14 @@ impl Run<'_> {
                 ),
             ));
         }
-        // V8 collects and compiles on other threads, and the child's own watchdog is there first.
-        let most = self.limits.busy.saturating_mul(2).saturating_add(Duration::from_secs(2));
+        // V8 collects and compiles on other threads, the child waits awake for answers, and its own watchdog is there
+        // first.
+        let most = self
+            .limits
+            .busy
+            .saturating_mul(2)
+            .saturating_add(Duration::from_secs(2))
+            .saturating_add(MOST_AWAKE);
         (self.busy() > most).then(|| Trip::Busy.failure(&self.limits))
     }
 
@@ -343,7 +369,7 @@ impl Run<'_> {
 
     /// The child said how the program ended.
     fn finished(&mut self, finish: Finish, value: Option<serde_json::Value>) -> (Ended, bool) {
-        let Finish { failure, notes, busy, again } = told_briefly(finish);
+        let Finish { failure, notes, busy, taken: _, again } = told_briefly(finish);
         let busy = busy.min(self.begun.monotonic());
         let stopped = self.stopping.is_some();
         let result = match (self.judged(), failure) {

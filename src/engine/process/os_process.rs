@@ -3,7 +3,7 @@
 //! Owns the start of the program, the socket, and the end of the process: dropping it kills it and waits for it, so that
 //! none is left behind. It knows nothing of runs. It calls the system and the frames.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
+use rustix::buffer::spare_capacity;
 use rustix::event::{Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::wire::Frames;
@@ -22,13 +25,10 @@ use crate::engine::process::options::{ChildProgram, ProcessError};
 use crate::engine::process::watch::Watch;
 use crate::engine::state::Trip;
 
-/// Most bytes of one read.
-const CHUNK: usize = 64 * 1024;
-
 /// Most bytes that are read before something else has its turn.
-const READ_AT_ONCE: usize = 16 * CHUNK;
+const READ_AT_ONCE: usize = 1024 * 1024;
 
-/// What has been sent is kept until it is so much, or all.
+/// What has been sent is kept until it is so much, or all; and so much room for what is to be sent.
 const MOST_SENT: usize = 4 * 1024 * 1024;
 
 /// How a child ended.
@@ -59,7 +59,6 @@ impl std::fmt::Display for Exit {
 pub(super) struct Process {
     child: Child,
     socket: UnixStream,
-    chunk: Box<[u8]>,
     pub(super) frames: Frames,
     /// What is to be sent, behind what has been.
     pub(super) out: Vec<u8>,
@@ -97,17 +96,7 @@ impl Process {
             let _ = child.wait();
             return Err(failed(io::Error::other("what it takes of the machine cannot be read from /proc")));
         };
-        let chunk = vec![0; CHUNK].into_boxed_slice();
-        Ok(Self {
-            child,
-            socket,
-            chunk,
-            frames: Frames::default(),
-            out: Vec::new(),
-            sent: 0,
-            ended: false,
-            watch,
-        })
+        Ok(Self { child, socket, frames: Frames::default(), out: Vec::new(), sent: 0, ended: false, watch })
     }
 
     /// Sends what it takes of what is to be sent.
@@ -125,7 +114,7 @@ impl Process {
         // What was sent is let go of all at once: bit by bit, a large outcome would be moved again and again.
         if self.sent == self.out.len() {
             self.out.clear();
-            self.out.shrink_to(4 * CHUNK);
+            self.out.shrink_to(MOST_SENT);
             self.sent = 0;
         } else if self.sent > MOST_SENT {
             self.out.drain(..self.sent);
@@ -133,23 +122,33 @@ impl Process {
         }
     }
 
-    /// Takes what has come.
-    pub(super) fn receive(&mut self) {
+    /// Takes what has come; whether anything has.
+    pub(super) fn receive(&mut self) -> bool {
         let mut taken = 0;
         while !self.ended && taken < READ_AT_ONCE {
-            match self.socket.read(&mut self.chunk) {
-                Ok(0) => self.ended = true,
-                Ok(bytes) => {
-                    self.frames.push(self.chunk.get(..bytes).unwrap_or_default());
+            let room = self.frames.room();
+            let most = room.capacity() - room.len();
+            match recv(&self.socket, spare_capacity(room), RecvFlags::DONTWAIT) {
+                Ok((0, _)) => self.ended = true,
+                Ok((bytes, _)) => {
                     taken += bytes;
-                    if bytes < self.chunk.len() {
+                    if bytes < most {
                         break;
                     }
                 }
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
                 Err(_) => self.ended = true,
             }
+        }
+        taken > 0 || self.ended
+    }
+
+    /// Lets go of the room that nothing is in.
+    pub(super) fn rest(&mut self) {
+        self.frames.rest();
+        if self.out.is_empty() {
+            self.out = Vec::new();
         }
     }
 

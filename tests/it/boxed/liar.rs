@@ -22,6 +22,8 @@ pub(super) struct Liar {
     socket: UnixStream,
     frames: Frames,
     tools: Vec<String>,
+    /// Outcomes that it has heard.
+    taken: usize,
 }
 
 impl Liar {
@@ -30,6 +32,7 @@ impl Liar {
         let mut chunk = vec![0; 65536];
         loop {
             if let Some(Frame { kind, payload }) = self.frames.next(usize::MAX).unwrap() {
+                self.taken += usize::from(kind == SETTLED);
                 return (kind, payload.to_vec());
             }
             match self.socket.read(&mut chunk) {
@@ -104,7 +107,8 @@ impl Liar {
     }
 
     fn ended(&mut self, value: &str, again: bool) {
-        self.say(&ToHost::Ended { finish: finish(again), value: Some(value) });
+        let finish = Finish { taken: self.taken, ..finish(again) };
+        self.say(&ToHost::Ended { finish, value: Some(value) });
     }
 
     fn failed(&mut self, failure: RunFailure) {
@@ -113,8 +117,11 @@ impl Liar {
     }
 }
 
+/// The kind of a frame with an outcome.
+const SETTLED: u8 = 67;
+
 fn finish(again: bool) -> Finish {
-    Finish { failure: None, notes: Vec::new(), busy: Duration::ZERO, again }
+    Finish { failure: None, notes: Vec::new(), busy: Duration::ZERO, taken: 0, again }
 }
 
 fn greeting(protocol: u32, version: &str, failure: Option<&str>) -> String {
@@ -326,6 +333,25 @@ pub(super) const ENDS: &[Part] = &[
             liar.ended(&text, false);
         },
         "value 3\nlog hello",
+    ),
+    (
+        "takes-no-outcome",
+        |liar| {
+            liar.call(1, "add", r#"{"a": 1, "b": 2}"#);
+            liar.hear();
+            liar.taken = 0;
+            liar.ended("1", false);
+        },
+        "value 1\nnote 1 tool call was not awaited when the program ended: add (it had finished). Write `await` before the \
+         call, or await it with Promise.all",
+    ),
+    (
+        "takes-outcomes-that-nobody-sent",
+        |liar| {
+            liar.taken = usize::MAX;
+            liar.ended("1", false);
+        },
+        "value 1",
     ),
     ("ends-twice", |liar| [1, 2].into_iter().for_each(|n| liar.ended(&n.to_string(), false)), "value 1"),
     (
@@ -565,7 +591,7 @@ const OTHERS: &[Part] = &[
 fn part() {
     let Ok(name) = std::env::var("ISOLANE_FORGED_PART") else { return };
     let socket = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned().unwrap());
-    let mut liar = Liar { socket, frames: Frames::default(), tools: Vec::new() };
+    let mut liar = Liar { socket, frames: Frames::default(), tools: Vec::new(), taken: 0 };
     if let Some(code) = name.strip_prefix("exits-") {
         liar.begin();
         end(code.parse().unwrap());
