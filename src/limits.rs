@@ -29,6 +29,9 @@ pub struct RunLimits {
     pub array_buffer_bytes: usize,
     /// Logs and result together, in bytes. Default 1 MiB.
     pub output_bytes: usize,
+    /// What a model is shown of logs and result, in bytes as text. More is fitted, and what is left out is said (CM-28).
+    /// Default 64 KiB. A host that runs programs by itself has all of both.
+    pub shown_bytes: usize,
     /// The program's text, in bytes. Default 1 MiB.
     pub program_bytes: usize,
     /// Sub-calls of one run. Default 10,000.
@@ -65,6 +68,7 @@ impl Default for RunLimits {
             heap_bytes: 128 * MIB,
             array_buffer_bytes: 64 * MIB,
             output_bytes: MIB,
+            shown_bytes: 64 * 1024,
             program_bytes: MIB,
             sub_calls: 10_000,
             pending_timers: 1_000,
@@ -111,7 +115,7 @@ mod tests {
     #[test]
     fn every_limit_is_on_by_default() {
         let limits = serde_json::to_string(&RunLimits::default()).unwrap();
-        insta::assert_snapshot!(limits, @r#"{"busy":{"secs":10,"nanos":0},"wall":{"secs":300,"nanos":0},"heap_bytes":134217728,"array_buffer_bytes":67108864,"output_bytes":1048576,"program_bytes":1048576,"sub_calls":10000,"pending_timers":1000,"argument_bytes":1048576,"queued_argument_bytes":67108864,"state_bytes":1048576,"max_parallel_sub_calls":10,"forwarded_blocks":8}"#);
+        insta::assert_snapshot!(limits, @r#"{"busy":{"secs":10,"nanos":0},"wall":{"secs":300,"nanos":0},"heap_bytes":134217728,"array_buffer_bytes":67108864,"output_bytes":1048576,"shown_bytes":65536,"program_bytes":1048576,"sub_calls":10000,"pending_timers":1000,"argument_bytes":1048576,"queued_argument_bytes":67108864,"state_bytes":1048576,"max_parallel_sub_calls":10,"forwarded_blocks":8}"#);
         assert_eq!(CallLimits::default().argument_bytes, 1 << 20);
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod bindings;
 pub mod check;
+mod fit;
 pub mod lane;
 mod notes;
 pub mod program;

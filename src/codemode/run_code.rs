@@ -10,10 +10,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::clock::Clock;
+use crate::codemode::fit::{fit_lines, fit_value};
 use crate::codemode::lane::CommitOrder;
 use crate::codemode::{ProgramRun, ProgramRunner, SessionState};
 use crate::content::ContentBlock;
 use crate::ids::SessionId;
+use crate::json::estimated_size;
 use crate::ledger::{Ledger, SessionLedgers};
 use crate::limits::RunLimits;
 use crate::outcome::{RunFailure, RunOutcome, SubCallReport};
@@ -57,6 +59,7 @@ pub fn run_code_tool(
     sessions: Arc<dyn OpenSessions>,
     clock: Arc<dyn Clock>,
 ) -> Result<Tool, DefinitionError> {
+    let shown = settings.limits.shown_bytes;
     Tool::builder(RUN_CODE)
         .description(DESCRIPTION)
         .foreign_parameters(json!({
@@ -69,7 +72,7 @@ pub fn run_code_tool(
                     "description": "A short title for people: what the program does.",
                 },
                 "timeout_ms": {"type": "integer", "minimum": 1, "description": "Lowers the time limit of the run."},
-                "max_output_bytes": {"type": "integer", "minimum": 1, "description": "Lowers the limit of output."},
+                "max_output_bytes": {"type": "integer", "minimum": 1, "description": "Shows at most so much of what is printed and returned."},
             },
             "required": ["code"],
             "additionalProperties": false,
@@ -80,17 +83,19 @@ pub fn run_code_tool(
             "required": ["logs"],
             "additionalProperties": false,
         }))
-        .render(|_args, value| Ok(vec![ContentBlock::text(render(value))]))
+        .render(move |_args, value| Ok(vec![ContentBlock::text(render(value, shown).0)]))
         .present_call(present_call)
         .handler(move |args: Value, context: ToolContext| {
             let (runner, settings) = (runner.clone(), settings.clone());
             let ledger = sessions
                 .ledger(&context.session)
                 .unwrap_or_else(|| Ledger::disabled(context.session.clone(), Arc::clone(&clock)));
-            let state = sessions.state(&context.session).unwrap_or_default();
+            let state = sessions.state(&context.session);
             async move {
-                let outcome = runner.run(program_run(&args, &context, settings, ledger, state)).await;
-                reply(outcome, &context)
+                let keeps = Keeps { state: state.clone(), ledger: ledger.clone() };
+                let run = program_run(&args, &context, settings, ledger, state.unwrap_or_default());
+                let shown = run.limits.shown_bytes;
+                reply(runner.run(run).await, &context, shown, keeps).await
             }
         })
 }
@@ -110,7 +115,7 @@ fn program_run(
         limits.wall = limits.wall.min(Duration::from_millis(timeout));
     }
     if let Some(bytes) = number("max_output_bytes").and_then(|bytes| usize::try_from(bytes).ok()) {
-        limits.output_bytes = limits.output_bytes.min(bytes);
+        limits.shown_bytes = limits.shown_bytes.min(bytes);
     }
     ProgramRun {
         call: context.call.clone(),
@@ -131,8 +136,20 @@ fn program_run(
     }
 }
 
+/// Where what is too large to be shown is kept.
+struct Keeps {
+    /// Nothing for a session that is not open.
+    state: Option<SessionState>,
+    ledger: Ledger,
+}
+
 /// The value for hosts, the text for the model; what sub-calls handed back goes on to the outer call (T-15).
-fn reply(outcome: RunOutcome, context: &ToolContext) -> Result<Value, ToolError> {
+async fn reply(
+    outcome: RunOutcome,
+    context: &ToolContext,
+    room: usize,
+    keeps: Keeps,
+) -> Result<Value, ToolError> {
     context.forward_deferred(outcome.deferred);
     match outcome.result {
         Ok(result) => {
@@ -143,15 +160,20 @@ fn reply(outcome: RunOutcome, context: &ToolContext) -> Result<Value, ToolError>
             if let (Some(result), Some(members)) = (result, value.as_object_mut()) {
                 members.insert("result".to_owned(), result);
             }
-            let mut text = render(&value);
-            add_notes(&mut text, &outcome.notes);
+            let (mut text, left_out) = render(&value, room);
+            let mut notes = outcome.notes;
+            if left_out {
+                notes.push(keep(&value, room, context, keeps).await);
+            }
+            add_notes(&mut text, &notes);
             let mut content = vec![ContentBlock::text(text)];
             content.extend(outcome.blocks);
             context.set_content(content);
             Ok(value)
         }
         Err(failure) => {
-            let message = render_failure(&failure, &outcome.logs, &outcome.notes, &outcome.sub_calls);
+            let (logs, _) = fit_lines(&outcome.logs, room);
+            let message = render_failure(&failure, &logs, &outcome.notes, &outcome.sub_calls);
             let mut details = serde_json::to_value(&failure).unwrap_or_default();
             if let Some(members) = details.as_object_mut() {
                 members.insert("logs".to_owned(), json!(outcome.logs));
@@ -162,20 +184,42 @@ fn reply(outcome: RunOutcome, context: &ToolContext) -> Result<Value, ToolError>
     }
 }
 
-/// Logs, then the result: strings raw, other JSON pretty-printed (CM-6).
-fn render(value: &Value) -> String {
+/// Keeps output that is not shown whole, and says where it is (CM-28).
+async fn keep(value: &Value, room: usize, context: &ToolContext, Keeps { state, ledger }: Keeps) -> String {
+    let bytes = estimated_size(value);
+    let Some(state) = state else {
+        return format!(
+            "this is a part of about {bytes} bytes of output; {room} are shown. Print or return less"
+        );
+    };
+    let key = state.keep_output(value.clone(), &context.call, &ledger).await;
+    format!(
+        "this is a part of about {bytes} bytes of output; {room} are shown. A program has all of it, \
+         {{logs, result}}, in state.get(\"{key}\"): read on in pieces"
+    )
+}
+
+/// Logs, then the result: strings raw, other JSON pretty-printed (CM-6), in at most so many bytes (CM-28); whether
+/// anything was left out.
+fn render(value: &Value, room: usize) -> (String, bool) {
     let logs = value.get("logs").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let mut parts: Vec<String> = logs.map(str::to_owned).collect();
-    match value.get("result") {
-        None => {}
-        Some(Value::String(text)) => parts.push(text.clone()),
-        Some(other) => parts.push(format!("{other:#}")),
+    let logs: Vec<String> = logs.map(str::to_owned).collect();
+    let (mut parts, mut left_out) = match value.get("result") {
+        None => fit_lines(&logs, room),
+        // Neither pushes the other out: what the logs do not need, the result has, which is worth more.
+        Some(result) => {
+            let printed: usize = logs.iter().map(|line| line.len() + 1).sum();
+            let (result, cut) = fit_value(result, room.saturating_sub(printed.min(room / 4)));
+            let (mut parts, left_out) = fit_lines(&logs, room.saturating_sub(result.len()));
+            parts.push(result);
+            (parts, left_out || cut)
+        }
+    };
+    if parts.iter().all(|part| part.trim().is_empty()) {
+        left_out = false;
+        parts = vec![if parts.is_empty() { NO_OUTPUT } else { EMPTY_OUTPUT }.to_owned()];
     }
-    match parts.is_empty() {
-        true => NO_OUTPUT.to_owned(),
-        false if parts.iter().all(|part| part.trim().is_empty()) => EMPTY_OUTPUT.to_owned(),
-        false => parts.join("\n"),
-    }
+    (parts.join("\n"), left_out)
 }
 
 fn add_notes(text: &mut String, notes: &[String]) {

@@ -6,6 +6,8 @@
 //! A run reads what is kept and writes into its own [`StateDraft`]. Nobody else sees a write before it is
 //! committed: by the run's success, or by the program itself.
 
+mod outputs;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,6 +17,8 @@ use serde_json::Value;
 
 use crate::ids::CallId;
 use crate::ledger::{EventBody, Ledger, LedgerEvent, StatePut};
+
+use outputs::Outputs;
 
 /// What each key costs beside the bytes of its name and its value, so that many small ones count.
 const KEY_COST: usize = 32;
@@ -36,6 +40,11 @@ pub enum StateError {
     /// The value is not JSON; the runtime JavaScript never lets that happen.
     #[error("the value is not JSON that can be read: {0}")]
     NotJson(String),
+    /// The key is one of those under which outputs are kept.
+    #[error(
+        "keys that begin with \"output:\" hold what earlier programs gave; they can be read, and not written or deleted"
+    )]
+    Output,
     /// The run is over.
     #[error("the run is over; nothing can be kept any more")]
     Closed,
@@ -52,6 +61,8 @@ struct Entry {
 struct Kept {
     values: BTreeMap<String, Entry>,
     bytes: usize,
+    /// Beside the quota, with limits of their own.
+    outputs: Outputs,
     /// Committed, but not in the ledger yet; by key, so that a program that commits in a loop takes no memory.
     unrecorded: BTreeMap<String, Change>,
 }
@@ -77,6 +88,10 @@ impl SessionState {
         let mut kept = state.lock();
         for event in events {
             if let EventBody::StatePut(StatePut { key, value, .. }) = &event.body {
+                if outputs::is_output(key) {
+                    kept.outputs.restore(key, value.as_ref());
+                    continue;
+                }
                 let entry = value.as_ref().map(|value| Entry {
                     bytes: cost(key, value.to_string().len()),
                     value: Arc::clone(value),
@@ -90,7 +105,26 @@ impl SessionState {
 
     /// The value of a key now; absent when it has none.
     pub fn get(&self, key: &str) -> Option<Arc<Value>> {
-        self.lock().values.get(key).map(|entry| Arc::clone(&entry.value))
+        let kept = self.lock();
+        if outputs::is_output(key) {
+            return kept.outputs.get(key);
+        }
+        kept.values.get(key).map(|entry| Arc::clone(&entry.value))
+    }
+
+    /// Keeps what the program of `call` gave and nobody is shown whole, for programs of the session to read; its key
+    /// (CM-28). It does not count towards the quota: the eight newest are kept, up to 16 MiB. [`keys`](Self::keys) does
+    /// not name it.
+    pub async fn keep_output(&self, value: Value, call: &CallId, ledger: &Ledger) -> String {
+        let value = Arc::new(value);
+        let bytes = value.to_string().len();
+        let (key, gone) = self.lock().outputs.keep(Arc::clone(&value), bytes);
+        let changes = gone.into_iter().map(|key| (key, None)).chain([(key.clone(), Some(value))]);
+        for (key, value) in changes {
+            let put = || StatePut { call: Some(call.clone()), key, value };
+            ledger.reserve().await.record_with(put, None);
+        }
+        key
     }
 
     /// The keys that have a value, sorted by their bytes.
@@ -182,13 +216,16 @@ impl StateDraft {
     /// Gives a key a value, as JSON text.
     ///
     /// # Errors
-    /// [`StateError::Full`] when it does not fit; nothing is changed then.
+    /// [`StateError::Full`] when it does not fit, and [`StateError::Output`]; nothing is changed then.
     pub fn set(&self, key: &str, json: &str) -> Result<(), StateError> {
         let value = serde_json::from_str(json).map_err(|error| StateError::NotJson(error.to_string()))?;
         let entry = Entry { value: Arc::new(value), bytes: cost(key, json.len()) };
         let mut draft = self.lock();
         if draft.closed {
             return Err(StateError::Closed);
+        }
+        if outputs::is_output(key) {
+            return Err(StateError::Output);
         }
         let kept = self.state.lock();
         let before = draft.bytes_of(key, &kept);
@@ -204,11 +241,14 @@ impl StateDraft {
     /// Takes a key's value away; false when it has none.
     ///
     /// # Errors
-    /// [`StateError::Closed`].
+    /// [`StateError::Closed`] and [`StateError::Output`].
     pub fn delete(&self, key: &str) -> Result<bool, StateError> {
         let mut draft = self.lock();
         if draft.closed {
             return Err(StateError::Closed);
+        }
+        if outputs::is_output(key) {
+            return Err(StateError::Output);
         }
         let kept = self.state.lock();
         // A value is never free: its key has a cost.

@@ -1,9 +1,10 @@
 //! `run_code` as a model calls it: through a session of a host that is wired like a deployment (5.1, 5.2, I-1).
 //!
 //! Owns what goes into the call and what comes back of it, in all three modes. How programs run is told by the other
-//! files; what presentation allows and who is asked about a call stands in
-//! `presentation`, what a ledger tells of it in `recorded`.
+//! files; what presentation allows and who is asked about a call stands in `presentation`, what a ledger tells of it in
+//! `recorded`, and what becomes of too much output in `fitted`.
 
+mod fitted;
 mod presentation;
 mod recorded;
 
@@ -111,22 +112,15 @@ async fn a_blank_description_is_refused() {
 #[tokio::test]
 async fn a_call_may_lower_the_limits_and_never_raise_them() {
     const WAITS: &str = "await new Promise((done) => setTimeout(done, 60_000))";
-    const PRINTS: &str = "console.log('x'.repeat(5_000))";
     let mut low = RunLimits::default();
     low.wall = Duration::from_millis(200);
-    low.output_bytes = 1_000;
     let (high, low) = (session(), session_with(low, Vec::new()).0);
     let took = |limit| format!("the run took longer than {limit} ms");
-    let printed = |limit| format!("the program printed more than {limit} bytes");
     for (session, code, name, value, expected) in [
         (&high, WAITS, "timeout_ms", json!(100), took(100)),
         (&high, WAITS, "timeout_ms", json!(100.0), took(100)),
         (&low, WAITS, "timeout_ms", json!(50_000), took(200)),
         (&low, WAITS, "timeout_ms", json!(1e30), took(200)),
-        (&high, PRINTS, "max_output_bytes", json!(400), printed(400)),
-        (&high, PRINTS, "max_output_bytes", json!(4e2), printed(400)),
-        (&low, PRINTS, "max_output_bytes", json!(9_000_000), printed(1_000)),
-        (&low, PRINTS, "max_output_bytes", json!(u64::MAX), printed(1_000)),
     ] {
         let args = json!({"code": code, "description": "Too much", name: value});
         let failure = failed(session.call("run_code", args).await);
@@ -145,8 +139,9 @@ async fn a_call_may_lower_the_limits_and_never_raise_them() {
 /// CM-6, CM-23: a small limit of output does not take away what is said of it.
 #[tokio::test]
 async fn a_small_limit_of_output_is_explained_whole() {
-    let args = json!({"code": "return 'x'.repeat(50)", "description": "Too much", "max_output_bytes": 10});
-    let failure = failed(session().call("run_code", args).await);
+    let mut limits = RunLimits::default();
+    limits.output_bytes = 10;
+    let failure = failed(run_code(&session_with(limits, Vec::new()).0, "return 'x'.repeat(50)").await);
     assert_eq!(
         failure.message,
         "output-limit: the program's value takes 52 bytes, and 10 of 10 are left for it; return a summary, or only \
