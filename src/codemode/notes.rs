@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::codemode::lane::LaneReport;
+use crate::ids::ToolName;
 use crate::outcome::{RunFailure, SubCallReport, SubCallState};
 
 /// Most calls that one note names.
@@ -36,14 +37,12 @@ fn without_outcome(calls: &[SubCallReport], finished: bool) -> Option<String> {
     if left.is_empty() {
         return None;
     }
-    let named: Vec<_> =
-        left.iter().take(NAMED).map(|call| format!("{} ({})", call.tool, describe(call))).collect();
-    let more = if left.len() > NAMED { format!(", and {} more", left.len() - NAMED) } else { String::new() };
+    let (named, unnamed) = name(&left);
+    let more = if unnamed > 0 { format!(", and {unnamed} more") } else { String::new() };
     let (count, were, them) = match left.len() {
         1 => ("1 tool call".to_owned(), "was", "it"),
         many => (format!("{many} tool calls"), "were", "them"),
     };
-    let named = named.join(", ");
     if !finished {
         return Some(format!("the program had no outcome yet of {count} when the run ended: {named}{more}"));
     }
@@ -51,6 +50,30 @@ fn without_outcome(calls: &[SubCallReport], finished: bool) -> Option<String> {
         "{count} {were} not awaited when the program ended: {named}{more}. Write `await` before the call, or await \
          {them} with Promise.all"
     ))
+}
+
+/// Calls with what became of them, those of which the same is to be said as one; and how many are not named.
+fn name(calls: &[&SubCallReport]) -> (String, usize) {
+    let mut groups: Vec<(&ToolName, String, usize)> = Vec::new();
+    let mut unnamed = 0;
+    for call in calls {
+        let said = describe(call);
+        let same = |(tool, of_others, _): &&mut (&ToolName, String, usize)| {
+            **tool == call.tool && *of_others == said
+        };
+        if let Some((_, _, count)) = groups.iter_mut().find(same) {
+            *count += 1;
+        } else if groups.len() < NAMED {
+            groups.push((&call.tool, said, 1));
+        } else {
+            unnamed += 1;
+        }
+    }
+    let named = groups.iter().map(|(tool, said, count)| match count {
+        1 => format!("{tool} ({said})"),
+        many => format!("{tool} ({many} times: {said})"),
+    });
+    (named.collect::<Vec<_>>().join(", "), unnamed)
 }
 
 fn describe(call: &SubCallReport) -> String {
@@ -150,10 +173,14 @@ mod tests {
         from the engine
         1 tool call was not awaited when the program ended: write (never started, nothing happened). Write `await` before the call, or await it with Promise.all
         ");
-        let many = (1..=12).map(|n| call(n, SubCallState::NotStarted, None, false)).collect();
-        let note = notes(&Ok(Some(Value::Null)), &lane(many));
+        let calls = || (1..=12).map(|n| call(n, SubCallState::NotStarted, None, false));
+        let alike = notes(&Ok(Some(Value::Null)), &lane(calls().collect()));
+        assert!(alike.contains(": write (12 times: never started, nothing happened). Write"), "{alike}");
+        let named =
+            |call: SubCallReport| SubCallReport { tool: ToolName::new(format!("write {}", call.id)), ..call };
+        let note = notes(&Ok(Some(Value::Null)), &lane(calls().map(named).collect()));
         assert_eq!(
-            (note.matches("write (").count(), note.contains("), and 2 more. Write")),
+            (note.matches(" (never").count(), note.contains("), and 2 more. Write")),
             (10, true),
             "{note}"
         );

@@ -217,19 +217,20 @@ pub(super) struct RunState {
     pub(super) interrupted_at: Option<Position>,
 }
 
+/// The end of a line that did not fit.
+const CUT: &str = "… (cut)";
+
 impl RunState {
     /// Takes one line; `Err` when it does not fit any more (E-6). Each line costs a byte more than its text, so
     /// that empty ones count.
     pub(super) fn log(&mut self, level: LogLevel, line: &str) -> Result<(), Trip> {
         let left = self.limits.output_bytes.saturating_sub(self.printed_bytes);
         if line.len() >= left {
-            let mut end = left.min(line.len());
-            while !line.is_char_boundary(end) {
-                end -= 1;
-            }
             self.printed_bytes = self.limits.output_bytes;
+            // A line that is not whole says so.
+            let end = line.floor_char_boundary(left.saturating_sub(CUT.len()));
             if end > 0 {
-                self.outside.line(level, line.get(..end).unwrap_or_default());
+                self.outside.line(level, &format!("{}{CUT}", line.get(..end).unwrap_or_default()));
             }
             return Err(Trip::Output);
         }

@@ -117,8 +117,8 @@ impl OpenSessions for Ledgers {
     }
 }
 
-/// Why a deployment cannot be assembled.
-#[derive(Debug, thiserror::Error)]
+/// Why a deployment cannot be assembled. Its debugging text is its text: a `main` that returns it shows what to do.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
     /// A tool was refused.
@@ -137,6 +137,12 @@ pub enum HostError {
     #[cfg(feature = "engine")]
     #[error(transparent)]
     Process(#[from] ProcessError),
+}
+
+impl fmt::Debug for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 /// Assembles a [`Host`].

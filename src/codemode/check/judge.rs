@@ -77,7 +77,7 @@ fn refusal(report: &CheckReport) -> RunFailure {
         message: format!(
             "{} {}{}; the program did not run, so nothing was done{}",
             first.code,
-            first.message,
+            first.message.trim_end_matches('.'),
             hints.concat(),
             others.concat()
         ),

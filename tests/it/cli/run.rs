@@ -155,7 +155,7 @@ fn calls_that_did_not_finish_are_listed() {
       list (call-1:code:19): never started, nothing happened
       list (call-1:code:20): never started, nothing happened
       and 10 more
-    note: the program had no outcome yet of 30 tool calls when the run ended: list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), list (never started, nothing happened), and 20 more
+    note: the program had no outcome yet of 30 tool calls when the run ended: list (30 times: never started, nothing happened)
     ");
 }
 
