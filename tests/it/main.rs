@@ -15,6 +15,7 @@ mod checker_table;
 #[cfg(feature = "cli")]
 mod cli;
 mod clones;
+mod differential;
 mod globals;
 mod hostile;
 mod limits;
