@@ -19,6 +19,7 @@ mod differential;
 mod globals;
 mod hostile;
 mod limits;
+mod overwritten;
 mod policies;
 mod programs;
 mod readme;
