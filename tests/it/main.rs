@@ -28,5 +28,6 @@ mod run_code;
 mod runtime_js;
 mod runtimes;
 mod sdk;
+mod slow_store;
 mod state;
 mod support;
