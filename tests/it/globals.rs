@@ -7,7 +7,7 @@ use crate::support::{Host, said};
 
 /// Walks own properties and prototypes, breadth first, so that each object is named by its shortest path. The seeds
 /// are what no property leads to: the makers behind syntax, and the prototypes of iterators.
-const WALK: &str = r#"
+pub(crate) const WALK: &str = r#"
 const name = (key) => typeof key === "symbol" ? `@@${key.description.replace("Symbol.", "")}` : key;
 const seeds = [
     ["globalThis", globalThis],

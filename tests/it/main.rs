@@ -15,9 +15,11 @@ mod checker_table;
 #[cfg(feature = "cli")]
 mod cli;
 mod clones;
+mod differential;
 mod globals;
 mod hostile;
 mod limits;
+mod overwritten;
 mod policies;
 mod programs;
 mod readme;
@@ -26,5 +28,6 @@ mod run_code;
 mod runtime_js;
 mod runtimes;
 mod sdk;
+mod slow_store;
 mod state;
 mod support;

@@ -3,6 +3,7 @@
 //! Owns the ways to write a program and to get something out of it (CM-6, CM-7). What the preparation of programs
 //! does to a text in detail is tested beside it.
 
+use isolane::ledger::EventBody;
 use serde_json::json;
 
 use crate::support::{Host, said};
@@ -59,4 +60,31 @@ async fn timers_and_calls_keep_a_program_alive() {
 async fn a_timer_that_is_left_is_told_of() {
     let outcome = Host::new().run("setTimeout(() => console.log('late'), 10); return 1").await;
     insta::assert_snapshot!(outcome.notes.join("\n"), @"1 timer was still waiting when the program ended, and what it would have done did not happen; await a promise that the timer settles");
+}
+
+/// CM-19, CM-25, L-2: outcomes are taken one by one, however many come together: what a program does with one of them, to
+/// the last tick, is done before it has the next.
+#[tokio::test]
+async fn outcomes_that_come_together_are_taken_one_by_one() {
+    let host = Host::new();
+    // Refused by the host, so their outcomes come at once. When the program returns, the second has not failed yet.
+    let two = "const first = tools.add({ a: 'x' }), second = tools.add({ a: 'y' });";
+    let program = format!("{two} try {{ await first }} catch {{ return 'returned' }}");
+    assert_eq!(host.run(&program).await.result, Ok(Some(json!("returned"))));
+    // The way from the first outcome to the next call is longer than that from the second.
+    let program = format!(
+        "{two}
+        const far = async () => {{ try {{ await Promise.all([Promise.all([first])]) }} catch {{ await tools.echo({{ n: 1 }}) }} }};
+        const near = async () => {{ try {{ await second }} catch {{ await tools.echo({{ n: 2 }}) }} }};
+        await Promise.all([far(), near()]);"
+    );
+    let outcome = host.run(&program).await;
+    assert!(outcome.result.is_ok(), "{}", said(&outcome));
+    let started = host.events().into_iter().filter_map(|event| match event.body {
+        EventBody::CodeDispatchStart(data) if data.tool.as_str() == "echo" => {
+            Some(data.arguments["n"].clone())
+        }
+        _ => None,
+    });
+    assert_eq!(started.collect::<Vec<_>>(), [json!(1), json!(2)]);
 }

@@ -208,7 +208,7 @@ impl LaneHandle {
     }
 
     /// The program did not have these outcomes after all, which were taken for it.
-    pub(in crate::codemode) fn take_back(&self, numbers: &[u64]) {
+    pub fn take_back(&self, numbers: &[u64]) {
         let mut state = self.lock();
         for number in numbers {
             let index = usize::try_from(*number).unwrap_or(usize::MAX).wrapping_sub(1);

@@ -154,6 +154,11 @@ impl Outside for Far {
         recorded.is_none().then_some(Trip::Abort)
     }
 
+    fn take_back(&self, numbers: &[u64]) {
+        // They are the last ones: the program has ended.
+        self.delivered.set(self.delivered.get().saturating_sub(numbers.len() as u64));
+    }
+
     fn next(&self, mut waiting: Waiting<'_>) -> Option<Event> {
         let mut link = self.link.borrow_mut();
         link.flush();

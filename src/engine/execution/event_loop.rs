@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use crate::codemode::wire::Outcome;
 use crate::engine::execution::rejections::Thrown;
 use crate::engine::execution::turn::{Finished, Standing, Turn, parse_result};
 use crate::engine::execution::{Event, Waiting, failure, host_bug};
@@ -50,7 +51,7 @@ pub(super) fn run(isolate: &mut FreshIsolate, begun: impl FnOnce()) -> Result<Re
         settled_last = matches!(event, Some(Event::Settled(_)));
         turn = match event {
             None => return Err(deadlock(isolate)),
-            Some(Event::Settled(settlements)) => isolate.settle(settlements),
+            Some(Event::Settled(settlements)) => settle(isolate, settlements),
             Some(Event::Timer(id)) => isolate.fire(id),
             Some(Event::Trip(trip)) => return Err(ended_by(isolate, trip)),
         };
@@ -65,6 +66,17 @@ fn next_event(isolate: &mut FreshIsolate, settled_last: bool) -> Option<Event> {
         Some(trip) => Some(Event::Trip(trip)),
         None => outside.next(Waiting { timers, clock, meter, settled_last }),
     }
+}
+
+/// Gives the program outcomes; what has ended before the last of them did not have it (CM-21).
+fn settle(isolate: &mut FreshIsolate, settlements: Vec<Outcome<'static>>) -> Turn {
+    let mut settlements = settlements.into_iter();
+    let turn = isolate.settle(&mut settlements);
+    let left: Vec<u64> = settlements.map(|outcome| outcome.n).collect();
+    if let Some(state) = isolate.state() {
+        state.outside.take_back(&left);
+    }
+    turn
 }
 
 fn returned(isolate: &mut FreshIsolate, value: &v8::Global<v8::Value>) -> Result<Returned, RunFailure> {

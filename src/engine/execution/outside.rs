@@ -27,6 +27,9 @@ pub(in crate::engine) trait Outside {
     /// Has what the program committed in the ledger before it goes on (CM-11); the limit that ended the wait.
     fn record(&self, meter: &Meter) -> Option<Trip>;
 
+    /// The program did not have these outcomes after all, by the numbers of their calls.
+    fn take_back(&self, numbers: &[u64]);
+
     /// Waits for the next thing that can move the program on; nothing when nothing ever will.
     fn next(&self, waiting: Waiting<'_>) -> Option<Event>;
 }

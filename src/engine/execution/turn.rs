@@ -124,10 +124,13 @@ impl FreshIsolate {
         Ok((checkpoint(scope), Some(promise)))
     }
 
-    /// Settles calls of the program, in order.
-    pub(super) fn settle(&mut self, settlements: Vec<Outcome<'static>>) -> Turn {
+    /// Settles calls of the program, in order, until it has ended; those that are left, it knows nothing of. After each
+    /// one the program does what it leads to: what a program does must not depend on how many outcomes came together,
+    /// which nobody decides.
+    pub(super) fn settle(&mut self, settlements: &mut impl Iterator<Item = Outcome<'static>>) -> Turn {
         self.metered(|this| {
             let settle = this.entry.settle.clone();
+            let own = this.state().and_then(|state| state.promise.clone());
             enter!(this, scope);
             for settlement in settlements {
                 // Its own handles, so that the texts of many do not live at the same time.
@@ -142,9 +145,14 @@ impl FreshIsolate {
                     let value = v8::Global::new(scope, thrown);
                     return Turn::Threw(Thrown { value, position: None });
                 }
+                if let Turn::Terminated = checkpoint(scope) {
+                    return Turn::Terminated;
+                }
+                if own.as_ref().is_some_and(|own| own.open(scope).state() != v8::PromiseState::Pending) {
+                    break;
+                }
             }
-            v8::tc_scope!(let scope, scope);
-            checkpoint(scope)
+            Turn::Continues
         })
     }
 

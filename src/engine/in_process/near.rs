@@ -95,6 +95,10 @@ impl Outside for Near {
         })
     }
 
+    fn take_back(&self, numbers: &[u64]) {
+        self.handle.take_back(numbers);
+    }
+
     fn next(&self, mut waiting: Waiting<'_>) -> Option<Event> {
         let (meter, clock) = (waiting.meter, waiting.clock);
         let mut timer: Option<Sleep> = None;
