@@ -6,6 +6,7 @@
 pub mod bindings;
 pub mod check;
 pub mod lane;
+pub mod inputs;
 mod notes;
 pub mod program;
 mod run;

@@ -99,6 +99,10 @@ pub struct CodeDispatchStart {
     pub tool: ToolName,
     /// The arguments after normalisation.
     pub arguments: Arc<Value>,
+    /// What the program took from outside since its call before, for a replay (L-9): readings of the clock, outcomes,
+    /// timers. Empty when it took nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
 }
 
 impl CodeDispatchStart {
@@ -324,6 +328,10 @@ pub struct RunEnd {
     /// Remarks for the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What the program took from outside after its last call, as in `tool/code-dispatch-start`. Empty when it took
+    /// nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
     /// What the run used.
     pub stats: RunStats,
 }
@@ -342,6 +350,7 @@ impl RunEnd {
             result,
             failure,
             notes: outcome.notes.clone(),
+            inputs: String::new(),
             stats: outcome.stats.clone(),
         }
     }

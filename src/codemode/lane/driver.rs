@@ -143,9 +143,9 @@ impl LaneDriver {
             self.handle.put_back(queued);
             return;
         }
-        let Queued { n, tool, args, too_deep, .. } = queued;
+        let Queued { n, tool, args, inputs, too_deep, .. } = queued;
         let id = self.root.parent.sub_call(n);
-        let event = self.start(n, &id, &tool, &args, slot);
+        let event = self.start(n, &id, &tool, &args, inputs, slot);
         let request = CallRequest {
             id,
             tool,
@@ -187,7 +187,15 @@ impl LaneDriver {
     }
 
     /// Records that the call starts, in the ledger and for the report. Returns the event's `seq`.
-    fn start(&mut self, n: u64, id: &CallId, tool: &ToolName, args: &Value, slot: Slot) -> Option<u64> {
+    fn start(
+        &mut self,
+        n: u64,
+        id: &CallId,
+        tool: &ToolName,
+        args: &Value,
+        inputs: String,
+        slot: Slot,
+    ) -> Option<u64> {
         self.records.start(id.clone(), tool.clone());
         let event = self.ledger.is_enabled().then(|| CodeDispatchStart {
             root: self.root.root.clone(),
@@ -196,6 +204,7 @@ impl LaneDriver {
             tool: tool.clone(),
             // The ledger's own copy: a tool that changes its input cannot falsify the log (L-3).
             arguments: Arc::new(args.clone()),
+            inputs,
         });
         let event = event.and_then(|event| {
             let seq = slot.record(event.clone(), [])?;

@@ -37,6 +37,8 @@ pub(super) struct Queued {
     pub(super) n: u64,
     pub(super) tool: ToolName,
     pub(super) args: Value,
+    /// What the program took since the call before; empty when it took nothing.
+    pub(super) inputs: String,
     /// About what the arguments take, as JSON.
     bytes: usize,
     /// The arguments were too deep to be handled safely, and `args` is only the ledger's stand-in for them.
@@ -156,7 +158,17 @@ impl LaneHandle {
     /// Joins a sub-call to the queue and returns its number. Never waits.
     ///
     /// Arguments of any depth are safe; those that no tool could get are refused when their turn comes.
-    pub fn submit(&self, tool: ToolName, mut args: Value) -> Result<u64, SubmitError> {
+    pub fn submit(&self, tool: ToolName, args: Value) -> Result<u64, SubmitError> {
+        self.submit_after(tool, args, String::new())
+    }
+
+    /// The same, with what the program took since the call before (L-9).
+    pub fn submit_after(
+        &self,
+        tool: ToolName,
+        mut args: Value,
+        inputs: String,
+    ) -> Result<u64, SubmitError> {
         let too_deep = bound_value(&mut args);
         let bytes = estimated_size(&args);
         let n = {
@@ -176,7 +188,7 @@ impl LaneHandle {
             state.delivered.push(false);
             let n = state.submitted();
             state.peak_in_flight = state.peak_in_flight.max(n - state.delivered_count);
-            state.queue.push_back(Queued { n, tool, args, bytes, too_deep });
+            state.queue.push_back(Queued { n, tool, args, inputs, bytes, too_deep });
             n
         };
         self.shared.driver.wake();

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use serde_json::Value;
 
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::MAX_INPUT_BYTES;
 use crate::codemode::lane::{LaneHandle, SubmitError};
 use crate::codemode::program::PreparedProgram;
 use crate::codemode::{LogLevel, StateDraft};
@@ -109,7 +110,7 @@ impl Conversation {
             ToHost::Ended { finish, value } => self.end(finish, value),
             // Before it has passed its review, a program has not begun.
             _ if self.reviewed => Err(Violation::OutOfPlace(name)),
-            ToHost::Call { n, tool, args } => self.call(n, tool, args),
+            ToHost::Call { n, tool, args, inputs } => self.call(n, tool, args, inputs),
             ToHost::Line(level, text) => {
                 self.print(text.len())?;
                 Ok(Said::Line(level, text.to_owned()))
@@ -123,7 +124,7 @@ impl Conversation {
         }
     }
 
-    fn call(&mut self, n: u64, tool: u32, args: &str) -> Result<Said, Violation> {
+    fn call(&mut self, n: u64, tool: u32, args: &str, inputs: &str) -> Result<Said, Violation> {
         let expected = self.calls.saturating_add(1);
         if n != expected {
             return Err(Violation::Misnumbered { given: n, expected });
@@ -131,12 +132,15 @@ impl Conversation {
         if args.len() > self.limits.argument_bytes {
             return Err(Violation::Limit("the limit of a call's arguments"));
         }
+        if inputs.len() > MAX_INPUT_BYTES {
+            return Err(Violation::Limit("the limit of what a program takes between two calls"));
+        }
         let name = usize::try_from(tool).ok().and_then(|tool| self.bindings.tool(tool));
         let name = name.cloned().ok_or(Violation::NoSuchTool(tool))?;
         let args = serde_json::from_str(args)
             .map_err(|error| Violation::Malformed { kind: "call", reason: error.to_string() })?;
         self.calls = expected;
-        Ok(self.handle.submit(name, args).map_or_else(Said::Refused, |_| Said::Nothing))
+        Ok(self.handle.submit_after(name, args, inputs.to_owned()).map_or_else(Said::Refused, |_| Said::Nothing))
     }
 
     /// Counts what was printed as the child does: each line costs a byte more than its text.
@@ -168,6 +172,9 @@ impl Conversation {
                 kind: "ended",
                 reason: "it failed and has a value".to_owned(),
             });
+        }
+        if finish.inputs.len() > MAX_INPUT_BYTES {
+            return Err(Violation::Limit("the limit of what a program takes between two calls"));
         }
         let Some(text) = value else { return Ok(Said::Ended(finish, None)) };
         self.print(text.len())?;

@@ -115,7 +115,7 @@ impl Far {
 }
 
 impl Outside for Far {
-    fn submit(&self, tool: usize, args: String) -> Result<u64, Refused> {
+    fn submit(&self, tool: usize, args: String, inputs: String) -> Result<u64, Refused> {
         // The host ends a child whose arguments it cannot read; a program is told.
         if let Err(error) = serde_json::from_str::<Value>(&args) {
             return Err(Refused::Error(format!("the arguments are not JSON that can be read: {error}")));
@@ -126,7 +126,7 @@ impl Outside for Far {
         }
         self.calls.set(n);
         let tool = u32::try_from(tool).unwrap_or(u32::MAX);
-        self.link.borrow_mut().write(&ToHost::Call { n, tool, args: &args });
+        self.link.borrow_mut().write(&ToHost::Call { n, tool, args: &args, inputs: &inputs });
         Ok(n)
     }
 

@@ -59,14 +59,14 @@ impl Near {
 }
 
 impl Outside for Near {
-    fn submit(&self, tool: usize, args: String) -> Result<u64, Refused> {
+    fn submit(&self, tool: usize, args: String, inputs: String) -> Result<u64, Refused> {
         let Some(tool) = self.bindings.tool(tool).cloned() else {
             return Err(Refused::Error("there is no such tool".to_owned()));
         };
         let args = serde_json::from_str(&args).map_err(|error| {
             Refused::Error(format!("the arguments are not JSON that can be read: {error}"))
         })?;
-        self.handle.submit(tool, args).map_err(|error| match error {
+        self.handle.submit_after(tool, args, inputs).map_err(|error| match error {
             SubmitError::TooMany { .. } => Refused::Trip(Trip::Calls),
             SubmitError::TooLarge { .. } => Refused::Trip(Trip::Queue),
             SubmitError::Closed => Refused::Error(error.to_string()),
