@@ -109,11 +109,13 @@ impl ProgramRunner {
     /// Runs one program to its end. Every outcome is typed; nothing a program does makes this fail.
     pub async fn run(&self, run: ProgramRun) -> RunOutcome {
         let begun = self.clock.monotonic();
+        let origin = Origin::new(self.clock.now());
         let start = || RunStart {
             call: run.call.clone(),
             program: run.code.as_str().into(),
             description: run.description.clone(),
-            seed: None,
+            at: Some(origin.at),
+            seed: Some(origin.seed.to_string()),
         };
         let start = run.ledger.reserve().await.record_with(start, []);
         tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");

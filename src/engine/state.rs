@@ -13,7 +13,7 @@ use crate::codemode::bindings::Bindings;
 use crate::codemode::program::{Position, PreparedProgram};
 use crate::codemode::{LogLevel, LogSink};
 use crate::engine::allocator::BufferBudget;
-use crate::engine::execution::Outside;
+use crate::engine::execution::{Feed, Outside};
 use crate::engine::execution::rejections::Rejections;
 use crate::engine::supervision::Meter;
 use crate::limits::{RunLimits, spell_duration};
@@ -33,6 +33,8 @@ pub(super) enum Trip {
     Buffers = 8,
     Panic = 9,
     Queue = 10,
+    /// A program that runs again did something else.
+    Strayed = 11,
 }
 
 impl Trip {
@@ -50,6 +52,7 @@ impl Trip {
             Self::Buffers,
             Self::Panic,
             Self::Queue,
+            Self::Strayed,
         ];
         all.into_iter().find(|trip| *trip as u8 == code)
     }
@@ -70,6 +73,11 @@ impl Trip {
                 format!("the run took longer than {}; do less in one program", spell_duration(limits.wall)),
             ),
             Self::Abort => (RunFailureKind::Abort, "the run was cancelled".to_owned()),
+            Self::Strayed => (
+                RunFailureKind::Abort,
+                "the program did something else than when it was recorded, so that it cannot be run again from there"
+                    .to_owned(),
+            ),
             Self::Heap => (
                 RunFailureKind::Heap,
                 format!(
@@ -179,6 +187,13 @@ impl Timers {
         }
     }
 
+    /// Takes a timer that fires before or after it is due; false when there is none.
+    pub(super) fn fire(&mut self, id: u64) -> bool {
+        let armed = self.by_id.contains_key(&id);
+        self.disarm(id);
+        armed
+    }
+
     pub(super) fn waiting(&self) -> usize {
         self.by_id.len()
     }
@@ -215,6 +230,8 @@ pub(super) struct RunState {
     pub(super) unhandled: Rejections,
     /// Where the program was when the watchdog interrupted it.
     pub(super) interrupted_at: Option<Position>,
+    /// Where the time, chance and events come from.
+    pub(super) feed: Feed,
 }
 
 impl RunState {

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use crate::engine::execution::rejections::Thrown;
 use crate::engine::execution::turn::{Finished, Standing, Turn, parse_result};
-use crate::engine::execution::{Event, Waiting, failure, host_bug};
+use crate::engine::execution::{Event, Next, Waiting, failure, host_bug};
 use crate::engine::isolate::FreshIsolate;
-use crate::engine::state::{RunState, Trip};
+use crate::engine::state::{RunState, Timers, Trip};
 use crate::outcome::{RunFailure, RunFailureKind};
 
 /// What a program that came to its end leaves.
@@ -59,11 +59,33 @@ pub(super) fn run(isolate: &mut FreshIsolate, begun: impl FnOnce()) -> Result<Re
 
 /// What moves the program on, once what it has committed is in the ledger (CM-11).
 fn next_event(isolate: &mut FreshIsolate, settled_last: bool) -> Option<Event> {
-    let RunState { outside, timers, clock, meter, .. } = isolate.state()?;
+    let RunState { outside, timers, clock, meter, feed, .. } = isolate.state()?;
     let outside = Rc::clone(outside);
-    match outside.record(meter) {
-        Some(trip) => Some(Event::Trip(trip)),
-        None => outside.next(Waiting { timers, clock, meter, settled_last }),
+    if let Some(trip) = outside.record(meter) {
+        return Some(Event::Trip(trip));
+    }
+    loop {
+        match feed.next(timers) {
+            Err(trip) => return Some(Event::Trip(trip)),
+            Ok(Next::Event(event)) => return Some(event),
+            Ok(Next::Whatever) => {
+                let event = outside.next(Waiting { timers, clock, meter, settled_last });
+                return match event {
+                    // It waits for more than it got the last time, when it was at its end.
+                    Some(Event::Settled(_) | Event::Timer(_)) if feed.ends() => Some(Event::Trip(Trip::Strayed)),
+                    event => event.map(|event| feed.took(event)),
+                };
+            }
+            // Timers fire when it is their turn, not when they are due.
+            Ok(Next::Wait) => {
+                let mut none = Timers::default();
+                match outside.next(Waiting { timers: &mut none, clock, meter, settled_last }) {
+                    Some(Event::Settled(outcomes)) => feed.keep(outcomes),
+                    Some(Event::Trip(trip)) => return Some(Event::Trip(trip)),
+                    Some(Event::Timer(_)) | None => return Some(Event::Trip(Trip::Strayed)),
+                }
+            }
+        }
     }
 }
 
