@@ -1,9 +1,9 @@
-//! Loads the TypeScript compiler into a context of the runtime's snapshot and writes that heap to `$OUT_DIR/checker.bin`
+//! Loads the TypeScript compiler on top of the runtime's snapshot and writes that heap to `$OUT_DIR/checker.bin`
 //! (CM-27).
 //!
 //! Owns which parts of the carried package are used: the compiler, and the libraries of what a program has. The
 //! package is checked against its checksum before anything of it is read. It must run nothing but the compiler and
-//! `src/engine/checker/driver.js`. The engine reads what it writes.
+//! the scripts of `src/engine/checker`. The engine reads what it writes.
 
 #![expect(
     clippy::expect_used,
@@ -41,6 +41,9 @@ const LEFT_OUT: [&str; 8] = [
     "esnext.sharedmemory",
     "esnext.temporal",
 ];
+
+/// What the driver is made of, in the order in which each needs those before.
+const PARTS: [&str; 3] = ["words.js", "severity.js", "doubts.js"];
 
 /// Writes the snapshot. It is made from that of the runtime, and adds nothing to the part of the heap that is never
 /// written: V8 shares that part among all isolates of a process, and so it must be the same in both.
@@ -81,6 +84,9 @@ pub(crate) fn write(runtime: Vec<u8>) {
         let libraries = object(scope, &libraries);
         let key = text(scope, "__libraries");
         context.global(scope).set(scope, key, libraries.into());
+        for part in PARTS {
+            evaluate(scope, &format!("isolane:checker/{part}"), &own(part), Compile::Lazily);
+        }
         let check = evaluate(scope, "isolane:checker/driver.js", &own("driver.js"), Compile::Lazily);
         let check = v8::Local::<v8::Function>::try_from(check).expect("the driver evaluates to a function");
         // What the compiler's functions need is compiled when they are called: so they are called.
@@ -146,7 +152,8 @@ fn rehearse(
     declarations: &str,
     program: &str,
 ) {
-    let request = object(scope, &[("declarations", declarations), ("program", program)]);
+    let request =
+        object(scope, &[("declarations", declarations), ("program", program), ("scope", "program")]);
     let request = v8::json::stringify(scope, request.into()).expect("an object of texts");
     let this = v8::undefined(scope).into();
     let answer = check.call(scope, this, &[request.into()]).expect("the driver throws nothing");

@@ -28,6 +28,12 @@
 //! The way of the data:
 //! `definition -> registry view -> SDK -> program -> binding -> driver lane -> pipeline -> tool -> result -> ledger`.
 
+#[cfg(all(feature = "engine", not(target_os = "linux")))]
+compile_error!(
+    "the feature `engine` is for Linux, whose kernel confines the processes that programs run in; without default features, \
+     the rest builds elsewhere"
+);
+
 pub mod builtin;
 pub mod clock;
 pub mod codemode;

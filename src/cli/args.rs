@@ -189,15 +189,16 @@ Examples:
 /// Check the types of a program against the tools, without running it.
 ///
 /// The TypeScript compiler reads the program beside the SDK of the tools. What it finds goes to standard output with the
-/// line and a caret. What runs all the same is let pass, such as a parameter without a type. Exit code 1 when there is
-/// an error; warnings alone are 0.
+/// line and a caret. An error is what cannot be right: a wrong call of a tool, a name that does not exist, a missing
+/// `await`, what the program's own types rule out. What can be right is a warning, such as a value that may be absent;
+/// what is merely not annotated is let pass. Exit code 1 when there is an error; warnings alone are 0.
 #[derive(Debug, Args)]
 #[command(after_help = CHECK_EXAMPLES)]
 pub(super) struct CheckArgs {
     #[command(flatten)]
     pub(super) source: ProgramArgs,
-    /// Print one JSON object, `{ok, diagnostics, found, errors}`, and nothing else; `error` is there too when the compiler
-    /// gave no answer. Each diagnostic has `code`, `severity`, `message`, `hints`, `line`, `column`, `end_line`,
+    /// Print one JSON object, `{ok, diagnostics, found, errors}`, and nothing else; `error` is there too when there is no
+    /// answer, whatever the exit code. Each diagnostic has `code`, `severity`, `message`, `hints`, `line`, `column`, `end_line`,
     /// `end_column` and `frame`.
     #[arg(long)]
     pub(super) json: bool,

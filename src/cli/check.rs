@@ -15,7 +15,7 @@ use super::args::CheckArgs;
 use super::deployment::Deployment;
 use super::failure;
 use super::input::Source;
-use super::output::{complain, say};
+use super::output::{StdoutError, chain, complain, say};
 use super::run::block_on;
 use super::text::{inert, json_line};
 
@@ -31,6 +31,20 @@ struct Answer<'a> {
 
 /// Checks a program.
 pub(super) fn check(args: CheckArgs) -> anyhow::Result<Ending> {
+    let json = args.json;
+    let ending = answer(args);
+    if json
+        && let Err(error) = &ending
+        && error.downcast_ref::<StdoutError>().is_none()
+    {
+        // Whoever reads the answer reads nothing else.
+        let report = CheckReport::default();
+        say(&json_line(&Answer { ok: false, report: &report, error: Some(chain(error)) })?)?;
+    }
+    ending
+}
+
+fn answer(args: CheckArgs) -> anyhow::Result<Ending> {
     let limit = RunLimits::default().program_bytes;
     let deployment = Deployment::open(&args.deployment)?;
     let program = Source::find(args.source, limit)?.load(limit)?;

@@ -38,6 +38,14 @@ impl fmt::Debug for WrittenProgram {
 }
 
 impl WrittenProgram {
+    /// The failure of a text that is too long to be looked at, before it is copied anywhere.
+    pub(crate) fn oversized(&self, bindings: &Bindings) -> Option<RunFailure> {
+        let too_long = self.text.len() > self.max_bytes;
+        too_long
+            .then(|| prepare_for(&self.text, self.max_bytes, bindings).err().map(syntax_failure))
+            .flatten()
+    }
+
     /// Prepares the program in this process and has it reviewed; with what the model is to be told of both.
     ///
     /// # Errors
@@ -47,6 +55,9 @@ impl WrittenProgram {
         self,
         bindings: &Arc<Bindings>,
     ) -> Result<(Arc<PreparedProgram>, Vec<String>), RunFailure> {
+        if let Some(failure) = self.oversized(bindings) {
+            return Err(failure);
+        }
         let program = prepare_text(&self.text, self.max_bytes, bindings).await;
         let program = Arc::new(program.map_err(syntax_failure)?);
         let mut notes = match self.review {

@@ -6,7 +6,6 @@
 
 mod allocator;
 mod checker;
-#[cfg(target_os = "linux")]
 pub mod child;
 mod execution;
 mod exit;
@@ -16,7 +15,6 @@ mod lost;
 mod manifest;
 mod natives;
 mod platform;
-#[cfg(target_os = "linux")]
 mod process;
 mod sandbox;
 mod shared_lane;
@@ -29,6 +27,5 @@ mod surroundings;
 pub use checker::{TypeScriptChecker, TypeScriptOptions};
 pub use in_process::{InProcessOptions, InProcessRuntime};
 pub use platform::v8_version;
-#[cfg(target_os = "linux")]
 pub use process::{ChildProgram, ProcessError, ProcessOptions, ProcessRuntime};
 pub use sandbox::{Layer, LayerReport, LayerState, confine, confine_without_compiler};

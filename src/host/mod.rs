@@ -28,7 +28,7 @@ use crate::codemode::lane::CommitOrder;
 use crate::codemode::{
     CodeRuntime, OpenSessions, ProgramRunner, RunCodeSettings, SessionState, run_code_tool,
 };
-#[cfg(all(feature = "engine", target_os = "linux"))]
+#[cfg(feature = "engine")]
 use crate::engine::{ProcessError, ProcessOptions, ProcessRuntime};
 use crate::ids::SessionId;
 use crate::ledger::{Ledger, SessionLedgers};
@@ -127,15 +127,14 @@ pub enum HostError {
     /// `run_code` itself could not be defined.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// A mode with `run_code` needs a runtime, and there is none here by itself: programs run in child processes on Linux,
-    /// with the feature `engine`.
+    /// A mode with `run_code` needs a runtime, and without the feature `engine` there is none by itself.
     #[error("the presentation mode `{mode:?}` needs a runtime for programs; call `.runtime(..)`")]
     RuntimeMissing {
         /// The mode.
         mode: PresentationMode,
     },
     /// Programs cannot run in child processes, and no other runtime was given.
-    #[cfg(all(feature = "engine", target_os = "linux"))]
+    #[cfg(feature = "engine")]
     #[error(transparent)]
     Process(#[from] ProcessError),
 }
@@ -313,12 +312,12 @@ impl HostBuilder {
 }
 
 /// What runs programs where nothing else was asked for (E-1).
-#[cfg(all(feature = "engine", target_os = "linux"))]
+#[cfg(feature = "engine")]
 fn own_runtime(_: PresentationMode, limits: &RunLimits) -> Result<Arc<dyn CodeRuntime>, HostError> {
     Ok(Arc::new(ProcessRuntime::new(ProcessOptions::for_limits(limits))?))
 }
 
-#[cfg(not(all(feature = "engine", target_os = "linux")))]
+#[cfg(not(feature = "engine"))]
 fn own_runtime(mode: PresentationMode, _: &RunLimits) -> Result<Arc<dyn CodeRuntime>, HostError> {
     Err(HostError::RuntimeMissing { mode })
 }

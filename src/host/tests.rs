@@ -136,7 +136,7 @@ async fn a_host_without_approvals_denies_what_needs_one() {
 
 /// E-1: programs run in child processes unless the host says otherwise; a host that cannot be its own child is told which
 /// line is missing, and one that has no mode with `run_code` needs none.
-#[cfg(all(feature = "engine", target_os = "linux"))]
+#[cfg(feature = "engine")]
 #[test]
 fn a_host_that_cannot_be_a_child_is_told_which_line_is_missing() {
     // The harness of these tests never calls it.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub use nearest::{nearest, words_of};
+pub use nearest::{SUGGESTIONS, nearest, nearest_few, words_of};
 pub use spelling::{is_steering, tool_reference};
 
 macro_rules! text_id {

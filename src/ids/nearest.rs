@@ -10,6 +10,9 @@ const LOOKED_AT: usize = 256;
 /// Letters of it that are compared.
 const COMPARED_CHARS: usize = 64;
 
+/// Most names that one message suggests.
+pub const SUGGESTIONS: usize = 3;
+
 /// A name as it is compared.
 struct Folded<'a> {
     name: &'a str,
@@ -36,6 +39,23 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         })
         .min()
         .map(|(_, _, candidate)| candidate)
+}
+
+/// The candidates most like `name`, the nearest first; `most` of them at most.
+pub fn nearest_few<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    most: usize,
+) -> Vec<&'a str> {
+    let mut left: Vec<&str> = candidates.into_iter().collect();
+    let mut found = Vec::new();
+    while found.len() < most
+        && let Some(best) = nearest(name, left.iter().copied())
+    {
+        left.retain(|candidate| *candidate != best);
+        found.push(best);
+    }
+    found
 }
 
 impl<'a> Folded<'a> {

@@ -8,7 +8,10 @@
     reason = "what a test's own helpers unwrap is the test's expectation, as in the tests themselves"
 )]
 
+#[cfg(target_os = "linux")]
+mod boxed;
 mod checker;
+mod checker_table;
 #[cfg(feature = "cli")]
 mod cli;
 mod clones;

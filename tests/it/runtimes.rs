@@ -18,6 +18,8 @@ use isolane::tool::{Concurrency, Tool, ToolContext, ToolError};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+#[cfg(target_os = "linux")]
+use crate::support::alone;
 use crate::support::{Host, Isolation, brief, isolation, said, tools};
 
 const PROGRAM: &str = "const all = await Promise.all([1, 2, 3].map((ms) => tools.slow({ ms }))); \
@@ -306,23 +308,6 @@ async fn a_run_lets_go_of_everything() {
     }
     host.logs = None;
     assert_eq!(weak.strong_count(), 0);
-}
-
-/// Runs this test alone in a process of its own, where its threads can be counted; true in that process.
-#[cfg(target_os = "linux")]
-fn alone(test: &str) -> bool {
-    const ALONE: &str = "ISOLANE_TEST_ALONE";
-    if std::env::var_os(ALONE).is_some() {
-        return true;
-    }
-    // By this name it starts even when it was built anew in the meantime.
-    let status = std::process::Command::new("/proc/self/exe")
-        .args([test, "--exact"])
-        .env(ALONE, "1")
-        .status()
-        .unwrap();
-    assert!(status.success(), "{test} failed alone: {status}");
-    false
 }
 
 #[cfg(target_os = "linux")]

@@ -14,7 +14,7 @@ use isolane::codemode::{CodeRuntime, LogLevel, LogSink, ProgramRun, ProgramRunne
 use isolane::engine::{
     ChildProgram, InProcessOptions, InProcessRuntime, ProcessOptions, ProcessRuntime, TypeScriptChecker,
 };
-use isolane::ids::ScopeId;
+use isolane::ids::{ScopeId, SessionId};
 use isolane::ledger::{FORMAT_SCHEMA, Ledger, LedgerEvent, MemoryStore};
 use isolane::limits::{CallLimits, RunLimits};
 use isolane::outcome::RunOutcome;
@@ -78,6 +78,7 @@ pub(crate) struct Host {
     pub(crate) limits: RunLimits,
     pub(crate) cancel: CancellationToken,
     pub(crate) scope: Option<ScopeId>,
+    pub(crate) session: SessionId,
     pub(crate) logs: Option<Arc<dyn LogSink>>,
     runs: AtomicU64,
 }
@@ -108,24 +109,35 @@ impl Host {
         clock: Arc<dyn Clock>,
         isolation: Isolation,
     ) -> Self {
+        let (runtime, threads) = runtime(isolation, &limits);
+        Self { threads, ..Self::on(runtime, limits, tools, clock) }
+    }
+
+    /// A host whose programs run in that runtime.
+    pub(crate) fn on(
+        runtime: Arc<dyn CodeRuntime>,
+        limits: RunLimits,
+        tools: Vec<Tool>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let registry = Registry::new();
         for tool in tools {
             registry.register(&Target::Global, tool).unwrap().keep();
         }
         let (ledger, store) = Ledger::in_memory("s".into(), Arc::clone(&clock));
         let pipeline = Pipeline::new(registry, CallLimits::default(), None);
-        let (runtime, threads) = runtime(isolation, &limits);
         let runner = ProgramRunner::new(pipeline, runtime, clock);
         let cancel = CancellationToken::new();
         Self {
             runner,
-            threads,
+            threads: None,
             ledger,
             state: SessionState::default(),
             store,
             limits,
             cancel,
             scope: None,
+            session: "s".into(),
             logs: None,
             runs: AtomicU64::new(0),
         }
@@ -160,7 +172,7 @@ impl Host {
             parent: None,
             code: code.to_owned(),
             description: None,
-            session: "s".into(),
+            session: self.session.clone(),
             scope: self.scope.clone(),
             limits,
             commit_order: CommitOrder::Completion,
@@ -311,4 +323,23 @@ pub(crate) fn tool(
             async move { body(args) }
         })
         .unwrap()
+}
+
+/// Runs this test alone in a process of its own, where its threads can be counted; true in that process.
+#[cfg(target_os = "linux")]
+pub(crate) fn alone(test: &str) -> bool {
+    const ALONE: &str = "ISOLANE_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    // By this name it starts even when it was built anew in the meantime.
+    let status = std::process::Command::new("/proc/self/exe")
+        .args([test, "--exact", "--nocapture"])
+        .env(ALONE, "1")
+        // What a backtrace reads stays in memory, which is counted there.
+        .env("RUST_BACKTRACE", "0")
+        .status()
+        .unwrap();
+    assert!(status.success(), "{test} failed alone: {status}");
+    false
 }

@@ -41,7 +41,7 @@ impl ProgramCheck {
 
     /// The notes for a program that may run, or why it may not.
     async fn judge(&self, view: &RegistryView, program: &PreparedProgram) -> Result<Vec<String>, RunFailure> {
-        let checked = check_program(&*self.checker, declarations(&self.sdks, view), program).await;
+        let checked = check_program(&*self.checker, declarations(&self.sdks, view), view, program).await;
         match (self.mode, checked) {
             (CheckMode::Enforce, Ok(report)) if report.has_errors() => Err(refusal(&report)),
             (CheckMode::Enforce, Err(error)) => {

@@ -7,6 +7,7 @@
 mod judge;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::codemode::bindings::Bindings;
-use crate::codemode::program::{PreparedProgram, ProgramError};
+use crate::codemode::program::{Places, PreparedProgram, ProgramError};
 use crate::codemode::written::prepare_text;
 use crate::limits::{RunLimits, spell_duration};
 use crate::pipeline::BoxFuture;
@@ -23,6 +24,7 @@ use crate::registry::RegistryView;
 use crate::sdk::{SdkCache, SdkLanguage, SdkOptions};
 
 pub(super) use judge::ProgramCheck;
+pub use words::About;
 
 /// What a type error of a program means for its run (CM-27).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,7 +35,8 @@ pub enum CheckMode {
     Off,
     /// The program runs, and its outcome has a note for each finding.
     Warn,
-    /// A program with an error does not run: it has no effect at all. Neither does one that could not be checked.
+    /// A program with an error does not run: it has no effect at all. Neither does one whose check had no end. One that
+    /// is nested too deeply for the compiler runs, with a note.
     Enforce,
 }
 
@@ -41,9 +44,11 @@ pub enum CheckMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// The program is wrong.
+    /// The program is wrong: in a call of a tool (its name, its arguments, its `await`, a member that its result does not
+    /// declare), in a name that does not exist, in a call of what is not callable or a loop over what is no list, in a
+    /// member that a primitive or a built-in object does not have, or against its own annotations.
     Error,
-    /// The program can be right.
+    /// The program can be right: a value may be absent, or TypeScript knows less than the program.
     Warning,
 }
 
@@ -51,7 +56,8 @@ pub enum Severity {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// The compiler's number, such as `TS2551`; `unawaited` for a promise where a value is meant; `undeclared` for a
-    /// member that only an open type admits; `syntax` for a text that is no program.
+    /// member that only an open type admits; `object-text` for an object where a text is meant; `in-list` for Python's
+    /// `in`; `unchecked` for a program whose types could not be checked; `syntax` for a text that is no program.
     pub code: String,
     /// How much it matters.
     pub severity: Severity,
@@ -140,7 +146,7 @@ pub struct Finding {
     pub hints: Vec<String>,
     /// `/program.ts` is the text, `/sdk.d.ts` the declarations; absent when it is about no file.
     pub file: Option<String>,
-    /// Line, from 1.
+    /// Line, from 1; absent when it is about the whole file, or none.
     pub line: Option<u32>,
     /// Column in UTF-16 units, from 1.
     pub column: Option<u32>,
@@ -148,6 +154,9 @@ pub struct Finding {
     pub end_line: Option<u32>,
     /// Column of the place behind it.
     pub end_column: Option<u32>,
+    /// What the host words better than the compiler; absent in most cases.
+    #[serde(default)]
+    pub about: Option<About>,
 }
 
 /// What a checker found.
@@ -201,7 +210,7 @@ pub async fn check_text(
 ) -> Result<CheckReport, CheckError> {
     let bindings = Arc::new(Bindings::new(view, limits.argument_bytes));
     match prepare_text(code, limits.program_bytes, &bindings).await {
-        Ok(program) => check_program(checker, declarations(sdks, view), &program).await,
+        Ok(program) => check_program(checker, declarations(sdks, view), view, &program).await,
         Err(error) => Ok(CheckReport { diagnostics: vec![not_a_program(error)], found: 1, errors: 1 }),
     }
 }
@@ -211,18 +220,22 @@ fn declarations(sdks: &SdkCache, view: &RegistryView) -> Arc<str> {
     sdks.render(SdkLanguage::TypeScript, view, &SdkOptions::default()).text.as_str().into()
 }
 
-/// Checks a program against an SDK.
+/// Checks a program against an SDK, that of `view`.
+///
+/// A program that the compiler cannot take for its depth is one with a remark that says so.
 pub async fn check_program(
     checker: &dyn TypeChecker,
     declarations: Arc<str>,
+    view: &RegistryView,
     program: &PreparedProgram,
 ) -> Result<CheckReport, CheckError> {
     let request = CheckRequest { declarations, program: program.typed(), scope: CheckScope::Program };
     let Findings { diagnostics, mut found, mut errors } = checker.check(request).await?;
+    let places = program.places();
     let mut placed = Vec::with_capacity(diagnostics.len());
     for finding in diagnostics {
         let severity = finding.severity;
-        if let Some(diagnostic) = place(finding, program) {
+        if let Some(diagnostic) = place(finding, view, &places) {
             placed.push(diagnostic);
         } else {
             // About the call of a function that the author did not call.
@@ -234,21 +247,36 @@ pub async fn check_program(
 }
 
 /// `None` for what is not in the program as written.
-fn place(finding: Finding, program: &PreparedProgram) -> Option<Diagnostic> {
-    let locate = |line: Option<u32>, column: Option<u32>| program.locate_typed(line?, column?);
-    let start = locate(finding.line, finding.column)?;
-    // What ends behind the program ends with it.
-    let end = locate(finding.end_line, finding.end_column).filter(|end| *end >= start);
-    Some(Diagnostic {
+fn place(finding: Finding, view: &RegistryView, places: &Places<'_>) -> Option<Diagnostic> {
+    let mut diagnostic = Diagnostic {
         code: finding.code,
         severity: finding.severity,
         message: finding.message,
         hints: finding.hints,
+        line: None,
+        column: None,
+        end_line: None,
+        end_column: None,
+        frame: None,
+    };
+    if finding.line.is_none() {
+        // About the whole of it.
+        return finding.file.is_some().then_some(diagnostic);
+    }
+    let locate = |line: Option<u32>, column: Option<u32>| places.locate_typed(line?, column?);
+    let start = locate(finding.line, finding.column)?;
+    // What ends behind the program ends with it.
+    let end = locate(finding.end_line, finding.end_column).filter(|end| *end >= start);
+    if let Some(about) = finding.about {
+        about.word(&mut diagnostic, view, places.rest_of_line(start));
+    }
+    Some(Diagnostic {
         line: Some(start.line),
         column: Some(start.column),
         end_line: end.map(|end| end.line),
         end_column: end.map(|end| end.column),
-        frame: Some(program.frame(start)),
+        frame: Some(places.frame(start)),
+        ..diagnostic
     })
 }
 

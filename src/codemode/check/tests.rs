@@ -41,6 +41,7 @@ fn finding(severity: Severity, line: u32, column: u32) -> Finding {
         column: Some(column),
         end_line: Some(line),
         end_column: Some(column + 1),
+        about: None,
     }
 }
 
@@ -106,7 +107,21 @@ async fn an_error_refuses_the_program_only_where_that_is_enforced() {
     assert_eq!(judged(CheckMode::Enforce, warning).await.unwrap(), [note]);
 }
 
-/// CM-27: nothing that was not checked runs where the check is enforced.
+/// CM-27: what is said of the whole program has no place, and stops nothing as a warning.
+#[tokio::test]
+async fn a_finding_about_the_whole_program_is_told() {
+    let whole = Finding {
+        line: None,
+        column: None,
+        end_line: None,
+        end_column: None,
+        ..finding(Severity::Warning, 1, 1)
+    };
+    let notes = judged(CheckMode::Enforce, Ok(findings(vec![whole]))).await.unwrap();
+    assert_eq!(notes, ["type check: TS1 it is wrong (do it right)"]);
+}
+
+/// CM-27: nothing of which a check was begun and not ended runs where the check is enforced.
 #[tokio::test]
 async fn a_check_without_an_answer_is_told() {
     let late = || Err(CheckError::TimedOut { limit: Duration::from_secs(10) });

@@ -215,6 +215,45 @@ fn without_hashbang(text: &str) -> Cow<'_, str> {
     Cow::Borrowed(text)
 }
 
+/// The places of one program, with its lines.
+#[derive(Debug)]
+pub struct Places<'p> {
+    program: &'p PreparedProgram,
+    text: &'p str,
+    lines: Lines,
+}
+
+impl<'p> Places<'p> {
+    /// As [`PreparedProgram::locate_typed`].
+    pub fn locate_typed(&self, line: u32, column: u32) -> Option<Position> {
+        let built = &self.program.inner.built;
+        let head = if line == 1 { u32::try_from(TYPED_HEAD.len()).ok()? } else { 0 };
+        let column = column.checked_sub(head).filter(|column| *column > 0)?;
+        if usize::try_from(line).ok()? > built.typed_lines {
+            return None;
+        }
+        self.in_text(built.before_edits(Position { line, column }))
+    }
+
+    /// As [`PreparedProgram::frame`].
+    pub fn frame(&self, position: Position) -> String {
+        position::frame(self.text, &self.lines, position)
+    }
+
+    /// As [`PreparedProgram::rest_of_line`].
+    pub fn rest_of_line(&self, position: Position) -> &'p str {
+        let text = self.text;
+        let rest = self.lines.offset(text, position).and_then(|offset| text.get(offset..));
+        rest.and_then(|rest| rest.lines().next()).unwrap_or_default()
+    }
+
+    /// The place, if the text has it; the end of its line at most.
+    fn in_text(&self, position: Position) -> Option<Position> {
+        let offset = self.lines.offset(self.text, position)?;
+        Some(self.lines.position(self.text, offset))
+    }
+}
+
 impl PreparedProgram {
     /// A classic script in strict mode. Its completion value is one async function without parameters;
     /// the promise of that function is the value of the program.
@@ -234,13 +273,13 @@ impl PreparedProgram {
     /// Where a place of [`PreparedProgram::typed`] is in the text as written; lines and columns as in
     /// [`PreparedProgram::locate`]. `None` for what the program's author did not write.
     pub fn locate_typed(&self, line: u32, column: u32) -> Option<Position> {
-        let built = &self.inner.built;
-        let head = if line == 1 { u32::try_from(TYPED_HEAD.len()).ok()? } else { 0 };
-        let column = column.checked_sub(head).filter(|column| *column > 0)?;
-        if usize::try_from(line).ok()? > built.typed_lines {
-            return None;
-        }
-        self.in_text(built.before_edits(Position { line, column }))
+        self.places().locate_typed(line, column)
+    }
+
+    /// The places of this program, for whoever asks for many: its lines are looked for once.
+    pub fn places(&self) -> Places<'_> {
+        let text = without_mark(&self.inner.written);
+        Places { program: self, text, lines: Lines::new(text) }
     }
 
     /// The text as the model wrote it, whole.
@@ -254,21 +293,12 @@ impl PreparedProgram {
     /// for what the program's author did not write.
     pub fn locate(&self, script_line: u32, script_column: u32) -> Option<Position> {
         let place = Position { line: script_line, column: script_column.max(1) };
-        self.in_text(self.inner.built.locate(place)?)
-    }
-
-    /// The place, if the text has it; the end of its line at most.
-    fn in_text(&self, position: Position) -> Option<Position> {
-        let text = without_mark(&self.inner.written);
-        let lines = Lines::new(text);
-        let offset = lines.offset(text, position)?;
-        Some(lines.position(text, offset))
+        self.places().in_text(self.inner.built.locate(place)?)
     }
 
     /// A line of the text as written with a caret under the place; empty for a line that is not there.
     pub fn frame(&self, position: Position) -> String {
-        let text = without_mark(&self.inner.written);
-        position::frame(text, &Lines::new(text), position)
+        self.places().frame(position)
     }
 
     /// What is wrong with the program when V8 does not compile its script.
@@ -309,9 +339,7 @@ impl PreparedProgram {
 
     /// The text from a place to the end of its line; empty for a place that is not there.
     pub fn rest_of_line(&self, position: Position) -> &str {
-        let text = without_mark(&self.inner.written);
-        let rest = Lines::new(text).offset(text, position).and_then(|offset| text.get(offset..));
-        rest.and_then(|rest| rest.lines().next()).unwrap_or_default()
+        self.places().rest_of_line(position)
     }
 
     /// What was done to find the program, one line each; empty in the usual case.

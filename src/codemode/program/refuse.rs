@@ -45,10 +45,32 @@ pub(super) fn misprint(line: &str, place: Position) -> Option<String> {
     if let Some(quote) = character.filter(|character| "“”„‟‘’‚‛«»".contains(*character)) {
         return Some(format!("`{quote}` is a typographic quotation mark; write `\"` or `'`"));
     }
+    if let Some((word, meant)) = operator_of_python(line, place) {
+        return Some(format!("`{word}` is Python: write `{meant}`"));
+    }
     let code = without_strings(line);
     ENTITIES.iter().find(|(entity, _)| code.contains(entity)).map(|(entity, meant)| {
         format!("the program is escaped as HTML; pass it as plain text, with `{meant}` for `{entity}`")
     })
+}
+
+/// The operator in words at the place, or right before it, and what it is called here.
+fn operator_of_python(line: &str, place: Position) -> Option<(&'static str, &'static str)> {
+    const BETWEEN: [(&str, &str); 4] = [("and", "&&"), ("or", "||"), ("is", "==="), ("not", "!")];
+    let units = usize::try_from(place.column.checked_sub(1)?).ok()?;
+    let mut left = units;
+    let at = line.char_indices().find_map(|(at, character)| {
+        let found = left == 0;
+        left = left.saturating_sub(character.len_utf16());
+        found.then_some(at)
+    })?;
+    let (before, rest) = line.split_at_checked(at)?;
+    let is_part = |character: char| character.is_alphanumeric() || character == '_' || character == '$';
+    let here = rest.split(|character| !is_part(character)).next()?;
+    let last = before.trim_end().rsplit(|character| !is_part(character)).next()?;
+    let is_apart = before.ends_with([' ', '\t']);
+    let found = |wanted: &str| BETWEEN.into_iter().find(|(word, _)| *word == wanted);
+    found(here).or_else(|| found(last).filter(|(word, _)| is_apart && *word == "not"))
 }
 
 const ENTITIES: [(&str, &str); 6] =

@@ -35,9 +35,11 @@ pub enum Said {
     Review(Box<PreparedProgram>),
     /// The program has ended. Nothing may come after this.
     Ended(Finish, Option<Value>),
+    /// Nothing was read: a question came, and the child is to take what it was answered before it gets another answer.
+    Later,
 }
 
-/// Outcomes that wait to be sent may take this much before no more are made.
+/// What waits to be sent may take this much before no more is made.
 const WAITING_BYTES: usize = 1024 * 1024;
 
 /// What a frame may take beside what the limits speak of.
@@ -58,8 +60,10 @@ pub struct Conversation {
     state: StateDraft,
     /// The most that a payload may take.
     most: usize,
-    /// A review is still to come.
+    /// The program has not passed its review yet.
     reviewed: bool,
+    /// It is under review.
+    prepared: bool,
     calls: u64,
     printed: usize,
     ended: bool,
@@ -83,18 +87,39 @@ impl Conversation {
             prepared,
         ];
         let most = most.into_iter().max().unwrap_or_default().saturating_add(SPARE_BYTES);
-        Self { bindings, limits, handle, state, most, reviewed, calls: 0, printed: 0, ended: false }
+        Self {
+            bindings,
+            limits,
+            handle,
+            state,
+            most,
+            reviewed,
+            prepared: false,
+            calls: 0,
+            printed: 0,
+            ended: false,
+        }
     }
 
-    /// Reads the next frame of those that came; nothing while it is still coming. An answer goes to `out`.
+    /// Reads the next frame of those that came; nothing while it is still coming. An answer goes to `out`; where more
+    /// than 1 MiB waits there, a question is [`Said::Later`].
     ///
     /// # Errors
     /// A [`Violation`] ends the conversation, and the child.
     pub fn next(&mut self, frames: &mut Frames, out: &mut Vec<u8>) -> Result<Option<Said>, Violation> {
+        // All else is read whatever waits: a child that writes does not read before it has written.
+        if out.len() >= WAITING_BYTES && frames.whole_kind().is_some_and(ToHost::is_question) {
+            return Ok(Some(Said::Later));
+        }
         match frames.next(self.most)? {
             Some(frame) => self.take(ToHost::decode(frame)?, out).map(Some),
             None => Ok(None),
         }
+    }
+
+    /// The program has passed its review, and may begin.
+    pub fn passed(&mut self) {
+        self.reviewed = false;
     }
 
     fn take(&mut self, message: ToHost<'_>, out: &mut Vec<u8>) -> Result<Said, Violation> {
@@ -103,8 +128,8 @@ impl Conversation {
             return Err(Violation::OutOfPlace(name));
         }
         match message {
-            ToHost::Prepared(program) if self.reviewed => {
-                self.reviewed = false;
+            ToHost::Prepared(program) if self.reviewed && !self.prepared => {
+                self.prepared = true;
                 Ok(Said::Review(program))
             }
             ToHost::Ended { finish, value } => self.end(finish, value),

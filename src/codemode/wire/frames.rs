@@ -66,6 +66,13 @@ impl Frames {
         Ok(Some(Frame { kind, payload }))
     }
 
+    /// The kind of the next frame, once it is there whole.
+    pub fn whole_kind(&self) -> Option<u8> {
+        let (length, rest) = self.bytes.get(self.at..)?.split_first_chunk::<4>()?;
+        let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
+        rest.get(..length)?.first().copied()
+    }
+
     /// Whether a frame has begun and not ended.
     pub fn is_partial(&self) -> bool {
         self.at < self.bytes.len()

@@ -216,6 +216,11 @@ mod kind {
 }
 
 impl<'a> ToHost<'a> {
+    /// Whether a frame of this kind has an answer that the child waits for.
+    pub(super) fn is_question(kind: u8) -> bool {
+        matches!(kind, kind::KEPT | kind::RECORD)
+    }
+
     /// What the message is called in errors.
     pub fn name(&self) -> &'static str {
         match self {

@@ -3,15 +3,12 @@
 // programs and declarations are text here.
 (function () {
   "use strict";
-  // What TypeScript calls an error and what runs in plenty of programs: values that may be absent or are not known, and
-  // classes and functions in the manner of plain JavaScript.
-  const DOUBTS = new Set([2362, 2363, 2531, 2532, 2533, 2538, 2571, 2683, 2721, 2722, 2794, 18046, 18047, 18048,
-    18049]);
-  // Implicit `any`: a program need not be annotated.
-  const UNANNOTATED = new Set([7005, 7006, 7008, 7010, 7011, 7015, 7016, 7018, 7019, 7022, 7023, 7024, 7026, 7031, 7034,
-    7041, 7043, 7044, 7045, 7046, 7050, 7051, 7055, 7057]);
+  const { cut, textOf, part, place, nearest, isPromise, plain, factsOf, judge: judgeOf, doubtful, isPromiseAmiss,
+    isAwaitForgotten, tokenOf, KINDS } = globalThis.__check;
+  const { SHAPES, NAMES, COUNTS, LISTS, MEMBERS } = KINDS;
+  delete globalThis.__check;
   const PROGRAM = "/program.ts", SDK = "/sdk.d.ts";
-  const MAX_DIAGNOSTICS = 50, MAX_MESSAGE = 2000, MAX_NAMES = 5000, MAX_LISTED = 12;
+  const MAX_DIAGNOSTICS = 50, MAX_NAME = 80;
   const OPTIONS = {
     strict: true,
     // `catch (error) { error.message }` is what models write, and it runs.
@@ -34,9 +31,32 @@
   // The program before, so that what did not change is neither parsed nor bound again.
   let before, sdk = parse(SDK, "");
 
+  // A JSON value of which nothing is declared may be anything, and so a program may take it for what it is.
+  const loosened = (declarations) => declarations.replace(/^type JsonValue = [^;]*;$/m, "type JsonValue = any;");
+
+  // What a program declares of what it has anyway: blank, so that the names mean what they do.
+  const GIVEN = new Set(["tools", "state", "console", "print", "ToolCallError"]);
+  function withoutDeclarations(program) {
+    const own = program.statements.filter(ts.isFunctionDeclaration).flatMap((one) => [...(one.body?.statements ?? [])]);
+    const isGiven = (statement) => {
+      if ((ts.getCombinedModifierFlags(statement) & ts.ModifierFlags.Ambient) === 0) return false;
+      const names = ts.isVariableStatement(statement) ? statement.declarationList.declarations : [statement];
+      return names.every(({ name }) => GIVEN.has(name?.text));
+    };
+    const given = own.filter((statement) => ts.canHaveModifiers(statement) && statement.modifiers !== undefined
+      && isGiven(statement));
+    if (given.length === 0) return program;
+    let text = program.text;
+    for (const { end, ...statement } of given) {
+      const start = ts.skipTrivia(text, statement.pos);
+      text = text.slice(0, start) + text.slice(start, end).replace(/[^\r\n\u2028\u2029]/g, " ") + text.slice(end);
+    }
+    return parse(PROGRAM, text);
+  }
+
   function compile(declarations, text) {
     if (sdk.text !== declarations) sdk = parse(SDK, declarations);
-    const program = parse(PROGRAM, text);
+    const program = withoutDeclarations(parse(PROGRAM, text));
     // What is checked is the host's to say: `@ts-ignore` and its like are comments here.
     program.commentDirectives = program.checkJsDirective = undefined;
     const file = (name) => libraries.get(name) ?? (name === SDK ? sdk : name === PROGRAM ? program : undefined);
@@ -58,203 +78,107 @@
     return { compiled: before, program };
   }
 
-  const cut = (text) => (text.length > MAX_MESSAGE ? `${text.slice(0, MAX_MESSAGE)}...` : text);
-  const textOf = (message) => cut(ts.flattenDiagnosticMessageText(message, "\n"));
+  // What only says where something is declared, without the place.
+  const DECLARED_HERE = new Set([2728, 6203, 6500]);
 
-  // The text of the first part of a message that has one of these numbers.
-  function part(code, message, wanted) {
-    if (typeof message === "string") return wanted.includes(code) ? message : undefined;
-    const open = [message];
-    for (let at = 0; at < open.length; at++) {
-      if (wanted.includes(open[at].code)) return open[at].messageText;
-      open.push(...(open[at].next ?? []));
-    }
-    return undefined;
-  }
-
-  // What TypeScript says about programs that are right when they run.
-  function isNoise({ code, file, start, messageText }) {
-    const node = ts.getTokenAtPosition(file, start).parent;
-    if (code === 7015) return !(ts.isElementAccessExpression(node) && ts.isStringLiteralLike(node.argumentExpression));
-    if (UNANNOTATED.has(code)) return true;
-    // A namespace inside of a function: the function is ours.
-    if (code === 1235) return true;
-    // Implicit `any` behind brackets, unless it is a name that is misspelt.
-    const absent = part(code, messageText, [2339, 2551]);
-    if (code === 7053 && absent === undefined) return true;
-    // `const o = {}; o.a = 1`
-    return (absent ?? "").endsWith("on type '{}'.");
-  }
-
-  // How much it matters: an error is what cannot be right.
-  function severityOf({ code, file, start, messageText }) {
-    if (DOUBTS.has(code)) return "warning";
-    const text = typeof messageText === "string" ? messageText : messageText.messageText;
-    // A list or a variable of which TypeScript knows no more than that it began empty.
-    if (/ type '(never|never\[\]|null|undefined)'\.$/.test(text)) return "warning";
-    // `error.code`: whoever throws adds what it likes.
-    if (code === 2339 && / type '\w*Error'\.$/.test(text)) return "warning";
-    if (code === 2339 || code === 2551) {
-      const access = ts.getTokenAtPosition(file, start).parent;
-      if (!ts.isPropertyAccessExpression(access)) return "error";
-      // Members that plain JavaScript adds to an object or to `this`.
-      const isTarget = ts.isBinaryExpression(access.parent) && access.parent.left === access
-        && access.parent.operatorToken.kind === ts.SyntaxKind.EqualsToken;
-      if (isTarget || access.expression.kind === ts.SyntaxKind.ThisKeyword) return "warning";
-    }
-    // Fewer arguments than a function without annotations names.
-    if (code === 2554) {
-      const call = ts.findAncestor(ts.getTokenAtPosition(file, start), ts.isCallExpression);
-      if (call !== undefined && ts.isIdentifier(call.expression)) return "warning";
-    }
-    return "error";
-  }
-
-  function place(file, start, length) {
-    const from = file.getLineAndCharacterOfPosition(start), to = file.getLineAndCharacterOfPosition(start + length);
-    return { line: from.line + 1, column: from.character + 1, endLine: to.line + 1, endColumn: to.character + 1 };
-  }
-
-  function told(diagnostic) {
+  function told(diagnostic, severity) {
     const { file, start, length, code, messageText, relatedInformation } = diagnostic;
-    const hints = (relatedInformation ?? []).filter((related) => related.file === undefined || related.file === file)
+    const hints = (relatedInformation ?? [])
+      .filter((related) => !DECLARED_HERE.has(related.code) && (related.file === undefined || related.file === file))
       .map((related) => textOf(related.messageText));
     const where = file === undefined ? {} : { file: file.fileName, ...place(file, start, length) };
-    const severity = file?.fileName === PROGRAM ? severityOf(diagnostic) : "error";
     return { code: `TS${code}`, severity, message: textOf(messageText), hints, ...where };
   }
 
-  // What else helps: the name that was meant, where the compiler does not say it.
-  function helped(finding, { code, file, start, messageText }, checker) {
-    const missing = /^Property '(.+?)' is missing/.exec(part(code, messageText, [2741]) ?? "");
-    if (missing !== null) {
-      const isMeant = (node) => ts.isObjectLiteralExpression(node)
-        && checker.getContextualType(node)?.getProperty(missing[1]) !== undefined;
-      const literal = ts.findAncestor(ts.getTokenAtPosition(file, start), isMeant);
-      const wanted = literal && checker.getContextualType(literal);
-      const strays = (literal?.properties ?? []).map((property) => ({ name: property.name?.text ?? "" }))
-        .filter(({ name }) => wanted?.getProperty(name) === undefined);
-      const near = nearest(missing[1], strays);
-      const hint = `'${near}' is written for '${missing[1]}'`;
-      return near === undefined ? finding : { ...finding, hints: [...finding.hints, hint] };
+  // A call whose arguments are not one object, as the host words it.
+  function misgiven(call, checker) {
+    const given = call.arguments.map((argument) => checker.getTypeAtLocation(argument));
+    const kind = (type) => {
+      const { flags } = type, F = ts.TypeFlags;
+      return flags & F.StringLike ? "a string" : flags & F.NumberLike ? "a number" : flags & F.BooleanLike ? "a boolean"
+        : flags & F.Null ? "null" : checker.isArrayType(type) || checker.isTupleType(type) ? "an array"
+          : checker.getSignaturesOfType(type, ts.SignatureKind.Call).length > 0 ? "a function" : "an object";
+    };
+    if (given.length === 0) return { first: undefined, more: 0 };
+    const first = kind(given[0]);
+    return given.length > 1 || first !== "an object" ? { first, more: given.length - 1 } : undefined;
+  }
+
+  // What else helps: the name that was meant, where the compiler does not say it, and what the host knows to say.
+  function helped(finding, one, checker, judge) {
+    const { code, messageText } = one, token = tokenOf(one);
+    if (NAMES.has(code) && finding.severity === "error" && token.text.length <= MAX_NAME) {
+      return { ...finding, about: { missing: token.text } };
     }
-    if (code !== 2339) return finding;
-    const name = ts.getTokenAtPosition(file, start), access = name.parent;
-    if (!ts.isPropertyAccessExpression(access) && !ts.isElementAccessExpression(access)) return finding;
-    const owner = checker.getApparentType(checker.getTypeAtLocation(access.expression));
+    if (isPromiseAmiss(one)) {
+      return { ...finding, code: "unawaited", hints: [],
+        message: "this is a promise, not its value; write `await`, or `await Promise.all(...)` for a list" };
+    }
+    if (LISTS.has(code) && isAwaitForgotten(one)) {
+      return { ...finding, hints: [], message: "this is a promise, not a list; write `await`" };
+    }
+    if (code === 2801) {
+      return { ...finding, hints: [], message: "this is a promise, which is always true; write `await`" };
+    }
+    if (code === 2349 && judge.isTools(token)) {
+      return { ...finding, message: "`tools` is no function: call a tool as `await tools.name({...})`" };
+    }
+    if (SHAPES.has(code) || COUNTS.has(code)) return ofArguments(finding, one, checker, judge);
+    return MEMBERS.has(code) ? ofMember(finding, one, checker, judge) : finding;
+  }
+
+  function ofArguments(finding, one, checker, judge) {
+    const { code, messageText } = one, token = tokenOf(one);
+    const call = COUNTS.has(code) ? ts.findAncestor(token, ts.isCallExpression) : judge.goal(token).call;
+    const isTool = call !== undefined && ts.isCallExpression(call) && judge.isToolCall(call);
+    const tool = isTool ? judge.toolOf(call) : undefined;
+    const given = tool === undefined ? undefined : misgiven(call, checker);
+    if (given !== undefined) return { ...finding, about: { arguments: { tool, ...given } } };
+    const text = part(code, messageText, [2741, 2739, 2740]);
+    if (text === undefined) return finding;
+    const about = tool === undefined ? {} : { about: { call: tool } };
+    const missing = /^Property '(.+?)' is missing/.exec(text);
+    const isMeant = (node) => ts.isObjectLiteralExpression(node)
+      && checker.getContextualType(node)?.getProperty(missing[1]) !== undefined;
+    const literal = missing === null ? undefined : ts.findAncestor(token, isMeant);
+    const wanted = literal && checker.getContextualType(literal);
+    const strays = (literal?.properties ?? []).map((property) => ({ name: property.name?.text ?? "" }))
+      .filter(({ name }) => wanted?.getProperty(name) === undefined);
+    const near = missing === null ? undefined : nearest(missing[1], strays);
+    if (near === undefined) return { ...finding, ...about };
+    return { ...finding, hints: [...finding.hints, `'${near}' is written for '${missing[1]}'`] };
+  }
+
+  function ofMember(finding, one, checker, judge) {
+    const found = judge.accessOf(one);
+    if (found === undefined) return finding;
+    const { wanted, from, access } = found;
+    if (from !== undefined && judge.isTools(from)) {
+      const tool = wanted.length > MAX_NAME ? `${wanted.slice(0, MAX_NAME)}...` : wanted;
+      return { ...finding, hints: [], about: { tool } };
+    }
+    const owner = judge.ownerOf(found);
     if (isPromise(owner)) {
-      const message = `this is a promise, which has no ${JSON.stringify(name.text)}; write \`await\` before the call`;
-      return { ...finding, message, hints: [] };
+      return { ...finding, message: ofPromise(wanted, from, access), hints: [] };
     }
-    const wanted = name.text, near = nearest(wanted, checker.getPropertiesOfType(owner));
-    const isTools = ts.isIdentifier(access.expression) && access.expression.text === "tools";
-    const message = isTools ? `there is no tool ${JSON.stringify(wanted)}` : finding.message;
-    const hints = near === undefined ? finding.hints : [...finding.hints, `did you mean '${near}'?`];
-    return { ...finding, message, hints };
+    if (one.code !== 2339) return finding;
+    const near = nearest(wanted, checker.getPropertiesOfType(owner));
+    return near === undefined ? finding : { ...finding, hints: [...finding.hints, `did you mean '${near}'?`] };
   }
 
-  // The name that takes the fewest changes (a letter put in, left out, replaced, or two swapped): one in three letters.
-  function nearest(wanted, properties) {
-    const most = wanted.length < 3 ? 0 : Math.max(1, Math.floor(wanted.length / 3));
-    let best, least = most + 1;
-    for (const { name } of properties.length > MAX_NAMES ? [] : properties) {
-      if (Math.abs(name.length - wanted.length) >= least) continue;
-      const changes = distance(wanted.toLowerCase(), name.toLowerCase());
-      if (changes < least) [best, least] = [name, changes];
-    }
-    return best;
-  }
-
-  function distance(a, b) {
-    let older = [], old = Array.from({ length: b.length + 1 }, (_, at) => at);
-    for (let i = 1; i <= a.length; i++) {
-      const row = [i];
-      for (let k = 1; k <= b.length; k++) {
-        row[k] = Math.min(old[k] + 1, row[k - 1] + 1, old[k - 1] + (a[i - 1] === b[k - 1] ? 0 : 1));
-        const swapped = i > 1 && k > 1 && a[i - 1] === b[k - 2] && a[i - 2] === b[k - 1];
-        if (swapped) row[k] = Math.min(row[k], older[k - 2] + 1);
-      }
-      [older, old] = [old, row];
-    }
-    return old[b.length];
-  }
-
-  const isPromise = (type) => (type.isUnion() ? type.types.some(isPromise) : type.symbol?.escapedName === "Promise");
-
-  // What TypeScript lets pass, and what the program hardly means.
-  function doubtful(file, checker) {
-    const found = [];
-    const holdsPromise = (type) => isPromise(type)
-      || (checker.isArrayType(type) && isPromise(checker.getTypeArguments(type)[0]));
-    const plain = (node) => (ts.isParenthesizedExpression(node) ? plain(node.expression) : node);
-    const printers = /^(print|String|JSON\.stringify|console\.(log|info|warn|error|debug|table|dir))$/;
-    const isAsync = (node) => ts.isFunctionLike(node)
-      && (ts.getCombinedModifierFlags(node) & ts.ModifierFlags.Async) !== 0;
-    function say(node, code, severity, message) {
-      const start = node.getStart(file);
-      found.push({ code, severity, message, hints: [], file: PROGRAM, start, ...place(file, start, node.end - start) });
-    }
-    function unawaited(node, severity, message) {
-      const expression = plain(node);
-      if (severity === "warning" && !ts.isCallExpression(expression)) return;
-      const holds = severity === "warning" ? isPromise : holdsPromise;
-      if (holds(checker.getTypeAtLocation(expression))) say(expression, "unawaited", severity, message);
-    }
-    // A member that only the openness of a type admits: the tool may give it, and says nothing of it.
-    function undeclared(name, owner) {
-      const type = checker.getApparentType(owner), declared = checker.getPropertiesOfType(type);
-      if (declared.length === 0 || !type.isIntersection() || type.getStringIndexType() === undefined) return;
-      if (declared.some((member) => member.name === name.text)) return;
-      const near = nearest(name.text, declared), listed = declared.slice(0, MAX_LISTED).map((member) => member.name);
-      if (declared.length > MAX_LISTED) listed.push("...");
-      say(name, "undeclared", "warning", `no member ${JSON.stringify(name.text)} is declared, so it may be anything or`
-        + ` nothing; declared are ${listed.join(", ")}${near === undefined ? "" : `; did you mean '${near}'?`}`);
-    }
-    function look(node) {
-      if (ts.isExpressionStatement(node)) {
-        unawaited(node.expression, "warning",
-          "this call is not awaited: the program may end before it is done; write `await`");
-      } else if (ts.isTemplateSpan(node)) {
-        unawaited(node.expression, "error", "this is a promise, and its text says nothing; write `await`");
-      } else if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
-        for (const side of [node.left, node.right]) {
-          unawaited(side, "error", "this is a promise, and its text says nothing; write `await`");
-        }
-      } else if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.name)) {
-        const isTarget = ts.isBinaryExpression(node.parent) && node.parent.left === node;
-        if (!isTarget) undeclared(node.name, checker.getTypeAtLocation(node.expression));
-      } else if (ts.isBindingElement(node) && ts.isObjectBindingPattern(node.parent)) {
-        const name = node.propertyName ?? node.name, isNamed = ts.isIdentifier(name) && !node.dotDotDotToken;
-        if (isNamed) undeclared(name, checker.getTypeAtLocation(node.parent));
-      } else if (ts.isCallExpression(node)) {
-        const callee = node.expression;
-        if (printers.test(callee.getText(file))) {
-          for (const argument of node.arguments) {
-            unawaited(argument, "error",
-              "this is a promise, not its value; write `await`, or `await Promise.all(...)` for a list");
-          }
-        }
-        if (ts.isPropertyAccessExpression(callee) && node.arguments.length > 0 && isAsync(node.arguments[0])) {
-          const method = callee.name.text;
-          if (method === "forEach") {
-            say(callee.name, "unawaited", "warning",
-              "nobody waits for these calls: use `for (const x of xs)`, or `await Promise.all(xs.map(...))`");
-          } else if (/^(filter|some|every|find|findIndex|sort)$/.test(method)) {
-            say(callee.name, "unawaited", "error",
-              `a promise is always true, so \`${method}\` decides nothing here; await the values first`);
-          }
-        }
-      }
-    }
-    // Iterative: a program may be nested more deeply than the stack allows.
-    const open = [file];
-    while (open.length > 0) {
-      const node = open.pop(), children = [];
-      look(node);
-      ts.forEachChild(node, (child) => { children.push(child); });
-      while (children.length > 0) open.push(children.pop());
-    }
-    return found;
+  // Where the `await` belongs that a member of a promise lacks.
+  function ofPromise(wanted, from, access) {
+    const message = `this is a promise, which has no ${JSON.stringify(wanted)}`;
+    if (from === undefined) return `${message}; write \`await\` before the call`;
+    if (!ts.isCallExpression(plain(from))) return `${message}; write \`await\` where it comes from`;
+    const callee = cut(plain(from).expression.getText());
+    const call = `${callee.length > 80 || /\s/.test(callee) ? "call" : callee}(...)`;
+    let chain = access;
+    while ((ts.isPropertyAccessExpression(chain.parent) || ts.isElementAccessExpression(chain.parent)
+      || ts.isCallExpression(chain.parent)) && chain.parent.expression === chain) chain = chain.parent;
+    const why = ts.isAwaitExpression(chain.parent) ? "`await` takes the whole chain; " : "";
+    const member = ts.isPropertyAccessExpression(access) ? `.${wanted}` : `[${JSON.stringify(wanted)}]`;
+    return `${message}; ${why}write \`(await ${call})${member}\``;
   }
 
   // By place, but errors before warnings where not all are told.
@@ -263,37 +187,67 @@
   }
 
   function checkProgram(compiled, program) {
-    const checker = compiled.getTypeChecker();
-    const raw = [...compiled.getSyntacticDiagnostics(program), ...compiled.getSemanticDiagnostics(program)];
-    const judged = raw.filter((one) => !isNoise(one))
-      .map((one) => ({ one, severity: severityOf(one), start: one.start }));
-    const all = [...judged, ...doubtful(program, checker)];
+    const checker = compiled.getTypeChecker(), facts = factsOf(program);
+    const judge = judgeOf({ checker, program, sdk, facts });
+    const doubts = doubtful({ program, file: PROGRAM, sdk, checker, facts, judge });
+    // What is said in plain words is not said twice.
+    const covered = doubts.filter(({ code }) => code === "unawaited").sort(byPlace);
+    function isCovered({ code, start, length }) {
+      if (!SHAPES.has(code) && !LISTS.has(code) && ![2365, 2367, 2801].includes(code)) return false;
+      let at = 0, past = covered.length;
+      while (at < past) {
+        const middle = (at + past) >> 1;
+        if (covered[middle].start < start) at = middle + 1;
+        else past = middle;
+      }
+      return at < covered.length && covered[at].end <= start + length;
+    }
+    const judged = [
+      ...compiled.getSyntacticDiagnostics(program).map((one) => ({ one, severity: "error", start: one.start })),
+      ...compiled.getSemanticDiagnostics(program)
+        .map((one) => ({ one, severity: judge.severityOf(one), start: one.start }))
+        .filter(({ one, severity }) => severity !== undefined && !isCovered(one)),
+    ];
+    const all = [...judged, ...doubts];
     const errors = all.filter(({ severity }) => severity === "error").sort(byPlace);
     const warnings = all.filter(({ severity }) => severity !== "error").sort(byPlace);
     // Only what is told is put into words.
     const shown = [...errors, ...warnings].slice(0, MAX_DIAGNOSTICS).sort(byPlace)
-      .map(({ one, start, ...finding }) => (one === undefined ? finding : helped(told(one), one, checker)));
+      .map(({ one, start, end, severity, ...finding }) => (one === undefined ? { ...finding, severity }
+        : helped(told(one, severity), one, checker, judge)));
     return { diagnostics: shown, found: all.length, errors: errors.length };
   }
 
   function check({ declarations, program: text, scope }) {
-    const { compiled, program } = compile(declarations, text);
-    if (scope === "program") return checkProgram(compiled, program);
+    const isProgram = scope === "program";
+    const { compiled, program } = compile(isProgram ? loosened(declarations) : declarations, text);
+    if (isProgram) return checkProgram(compiled, program);
     const files = scope === "libraries" ? compiled.getSourceFiles() : [sdk, program];
     const raw = files.flatMap((file) =>
       [...compiled.getSyntacticDiagnostics(file), ...compiled.getSemanticDiagnostics(file)]);
-    const diagnostics = raw.map((one) => ({ ...told(one), severity: "error" }));
+    const diagnostics = raw.map((one) => told(one, "error"));
     return { diagnostics, found: diagnostics.length, errors: diagnostics.length };
   }
 
+  // What the compiler's own recursion does not take, and an engine may.
+  const tooDeep = { code: "unchecked", severity: "warning", hints: [], file: PROGRAM,
+    message: "the program is nested too deeply for the type check, so its types were not checked" };
+
   return function (request) {
+    const asked = JSON.parse(request);
+    // What a name or a literal of the program has, a message has too; the answer is UTF-8.
+    const answer = (value) => JSON.stringify(value, (_, inner) =>
+      (typeof inner === "string" ? inner.toWellFormed() : inner));
     try {
-      return JSON.stringify(check(JSON.parse(request)));
+      return answer(check(asked));
     } catch (error) {
       // The compiler recurses; nothing of this check may be left for the next one.
       before = undefined;
       sdk = parse(SDK, "");
-      return JSON.stringify({ failed: cut(`${error}`) });
+      if (error instanceof RangeError && asked.scope === "program") {
+        return answer({ diagnostics: [tooDeep], found: 1, errors: 0 });
+      }
+      return answer({ failed: cut(`${error}`) });
     }
   };
 })();

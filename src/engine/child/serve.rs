@@ -105,11 +105,7 @@ impl Child {
     fn live(mut self, mut isolate: FreshIsolate) {
         loop {
             self.link.borrow_mut().ready(&Ready::new(self.layers.clone(), None));
-            let begin = self.link.borrow_mut().receive(|message| match message {
-                ToChild::Begin(begin) => own(*begin),
-                _ => broken(&Violation::OutOfPlace("host")),
-            });
-            let Some(begin) = begin else { return };
+            let Some(begin) = self.next_program() else { return };
             let limits = IsolateLimits {
                 unwinding_bytes: isolate.limits.unwinding_bytes,
                 ..IsolateLimits::of(&begin.limits, 0)
@@ -129,6 +125,21 @@ impl Child {
             drop(isolate);
             let Ok(next) = FreshIsolate::new(limits) else { return };
             isolate = next;
+        }
+    }
+
+    /// The next program; nothing when the host wants no more.
+    fn next_program(&self) -> Option<Begin<'static>> {
+        loop {
+            let begin = self.link.borrow_mut().receive(|message| match message {
+                ToChild::Begin(begin) => Some(own(*begin)),
+                // Of a program that has ended, and did not wait for it.
+                ToChild::Settled(_) | ToChild::Kept(_) | ToChild::Recorded => None,
+                ToChild::Hello(_) | ToChild::Go => broken(&Violation::OutOfPlace("host")),
+            });
+            if let Some(begin) = begin? {
+                return Some(begin);
+            }
         }
     }
 

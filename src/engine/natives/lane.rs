@@ -10,7 +10,7 @@ use crate::codemode::LogLevel;
 use crate::engine::execution::Refused;
 use crate::engine::natives::{MAX_TEXT, give_texts, state, stop, text, throw, throw_type};
 use crate::engine::state::Trip;
-use crate::ids::{ToolName, nearest};
+use crate::ids::{SUGGESTIONS, ToolName, nearest_few};
 
 /// `submit(toolIndex, argsJson) -> number`
 pub(super) fn submit(
@@ -39,9 +39,6 @@ pub(super) fn submit(
     }
 }
 
-/// Most names that one message suggests.
-const SUGGESTIONS: usize = 3;
-
 /// `nearest(name) -> string[]`
 pub(super) fn nearest_tools(
     scope: &mut v8::PinScope<'_, '_>,
@@ -51,14 +48,7 @@ pub(super) fn nearest_tools(
     let Some(name) = text(scope, args, 0) else { return };
     let Some(state) = state(scope) else { return };
     let bindings = std::sync::Arc::clone(&state.bindings);
-    let mut left: Vec<&str> = bindings.names().iter().map(ToolName::as_str).collect();
-    let mut found = Vec::new();
-    while found.len() < SUGGESTIONS
-        && let Some(best) = nearest(&name, left.iter().copied())
-    {
-        left.retain(|candidate| *candidate != best);
-        found.push(best);
-    }
+    let found = nearest_few(&name, bindings.names().iter().map(ToolName::as_str), SUGGESTIONS);
     give_texts(scope, value, found);
 }
 

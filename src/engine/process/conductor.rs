@@ -4,6 +4,7 @@
 //! again or ends it. It is that thread which started the process, so that the two end together. It never decides which
 //! run a child gets. It calls the pool and the conversation.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -13,13 +14,14 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
 use crate::codemode::wire::{PROTOCOL, ToChild, ToHost};
-use crate::engine::child::{Hello, LayerReport, Ready};
+use crate::engine::child::{Hello, Layer, LayerReport, Ready};
 use crate::engine::isolate::IsolateLimits;
 use crate::engine::process::converse::{Job, carry_on};
 use crate::engine::process::options::{ProcessError, ProcessOptions};
 use crate::engine::process::os_process::{Process, path};
 use crate::engine::process::pool::Pool;
 use crate::engine::process::wake::Bell;
+use crate::engine::process::watch::Taken;
 use crate::ids::SessionId;
 
 /// How long a program may take to become a child; one that never answers is none.
@@ -27,6 +29,12 @@ const START: Duration = Duration::from_secs(30);
 
 /// How long a child that has closed its socket may take to end.
 pub(super) const ENDING: Duration = Duration::from_millis(200);
+
+/// How often is looked at a child that has nothing to do, and at whether it is still wanted.
+const GLANCE: Duration = Duration::from_millis(200);
+
+/// What a child may compute while it has nothing to do: V8 puts its heap in order.
+const BUSY_WHILE_IDLE: Duration = Duration::from_secs(2);
 
 /// Most bytes that a child says of itself.
 const READY_BYTES: usize = 64 * 1024;
@@ -44,6 +52,23 @@ enum Order {
     Gone,
 }
 
+/// What comes to a child that waits.
+enum Next {
+    Job(Box<Job>),
+    /// It is to end.
+    Stop,
+    /// It has ended, or said something.
+    Lost,
+}
+
+/// How a child ended that had been one.
+pub(super) enum End {
+    /// After a program, or because it was to.
+    Served,
+    /// By itself, before it was given any program.
+    Unused,
+}
+
 /// A child that waits for a program. Dropping it ends it.
 pub(super) struct Idle {
     order: Arc<Mutex<Order>>,
@@ -53,6 +78,11 @@ pub(super) struct Idle {
 }
 
 impl Idle {
+    /// Whether the child has ended.
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(*self.order.lock().unwrap_or_else(PoisonError::into_inner), Order::Gone)
+    }
+
     /// Gives it a run; one that has died meanwhile gives it back.
     pub(super) fn offer(mut self, job: Job) {
         self.given = true;
@@ -85,10 +115,18 @@ pub(super) fn start(pool: &Arc<Pool>, delay: Duration) -> Result<(), ProcessErro
         });
         let ended = conductor.and_then(|bell| {
             let order = Arc::new(Mutex::new(Order::Nothing));
-            let mut conductor =
-                Conductor { pool: weak.clone(), options, bell, order, runs: 0, session: None };
+            let mut conductor = Conductor {
+                pool: weak.clone(),
+                options,
+                bell,
+                order,
+                greeted: false,
+                runs: 0,
+                session: None,
+            };
             conductor.rest(delay);
-            conductor.conduct()
+            // A part of the host that panics here costs this child, and nothing of what the pool counts.
+            catch_unwind(AssertUnwindSafe(|| conductor.conduct())).unwrap_or_else(|_| conductor.panicked())
         });
         if let Some(pool) = weak.upgrade() {
             pool.ended(ended);
@@ -106,13 +144,18 @@ struct Conductor {
     options: ProcessOptions,
     bell: Arc<Bell>,
     order: Arc<Mutex<Order>>,
+    /// It has been a child.
+    greeted: bool,
     runs: u32,
     /// Whose programs it runs, once it has run one (E-2).
     session: Option<SessionId>,
 }
 
 impl Conductor {
-    fn conduct(&mut self) -> Result<(), ProcessError> {
+    fn conduct(&mut self) -> Result<End, ProcessError> {
+        if self.is_stopped() {
+            return Err(ProcessError::Closed);
+        }
         let mut process = Process::start(&self.options.program)?;
         let hello = Hello {
             host: std::process::id(),
@@ -121,30 +164,40 @@ impl Conductor {
         };
         ToChild::Hello(&serde_json::to_string(&hello).unwrap_or_default()).encode(&mut process.out);
         let layers = self.greet(&mut process)?;
-        let lacks: Vec<_> =
-            layers.iter().filter(|report| !report.state.is_on()).map(|report| report.layer).collect();
+        let is_on = |layer| layers.iter().any(|report| report.layer == layer && report.state.is_on());
+        let lacks: Vec<_> = Layer::ALL.into_iter().filter(|layer| !is_on(*layer)).collect();
         if self.options.require_sandbox && !lacks.is_empty() {
             return Err(ProcessError::Sandbox { lacks });
         }
+        self.greeted = true;
         tracing::debug!(pid = process.pid(), "a child is ready");
         let mut bindings: Option<Arc<Bindings>> = None;
         let mut first = Some(layers);
         loop {
-            let Some(pool) = self.pool.upgrade() else { return Ok(()) };
+            let Some(pool) = self.pool.upgrade() else { return Ok(End::Served) };
             let idle = Idle { order: Arc::clone(&self.order), bell: Arc::clone(&self.bell), given: false };
             pool.ready(idle, self.session.as_ref(), first.take());
             drop(pool);
-            let Some(job) = self.next_job(&mut process) else { return Ok(()) };
+            let job = match self.next_job(&mut process) {
+                Next::Job(job) => job,
+                Next::Lost if self.runs == 0 => return Ok(End::Unused),
+                Next::Lost | Next::Stop => return Ok(End::Served),
+            };
+            if self.runs == 0
+                && let Some(pool) = self.pool.upgrade()
+            {
+                pool.used();
+            }
             self.session.get_or_insert_with(|| job.request.session.clone());
             self.runs += 1;
             let last = self.runs >= self.options.runs_per_child;
             if !carry_on(&mut process, *job, &mut bindings, &self.bell, self.options.resident_bytes, last) {
-                return Ok(());
+                return Ok(End::Served);
             }
             // It has been a child: that it is none any more is no failure of its start.
             if let Err(error) = self.greet(&mut process) {
                 tracing::debug!(%error, "a child is not ready again");
-                return Ok(());
+                return Ok(End::Served);
             }
         }
     }
@@ -175,40 +228,64 @@ impl Conductor {
             let Some(left) = START.checked_sub(clock.monotonic()).filter(|left| !left.is_zero()) else {
                 return Err(silent(format!("did not answer within {} s", START.as_secs())));
             };
-            wait(process, &self.bell, Some(left));
+            // Dropping the runtime rings no bell that nobody has yet, and a child that runs no program takes nothing.
+            wait(process, &self.bell, true, Some(left.min(GLANCE)));
             self.bell.heard();
             process.receive();
+            if self.takes_too_much(process, None) {
+                return Err(silent("took more memory than it may".to_owned()));
+            }
         }
     }
 
-    /// The next run; nothing when the child is to end, or has ended.
-    fn next_job(&self, process: &mut Process) -> Option<Box<Job>> {
+    /// Whether a child that runs no program takes more than one may; `since` is what it had taken when its last one ended.
+    fn takes_too_much(&self, process: &Process, since: Option<Taken>) -> bool {
+        let Some(taken) = process.watch.look() else { return false };
+        let idle = since.map(|since| taken.processor.saturating_sub(since.processor)).unwrap_or_default();
+        taken.resident > self.options.resident_bytes || idle > BUSY_WHILE_IDLE
+    }
+
+    /// How it ended when a part of the host panicked.
+    fn panicked(&self) -> Result<End, ProcessError> {
+        if self.greeted {
+            return Ok(End::Served);
+        }
+        let program = path(&self.options.program).display().to_string();
+        Err(ProcessError::NoAnswer { program, what: "a part of the host panicked".to_owned() })
+    }
+
+    /// The next run, or why there is none.
+    fn next_job(&self, process: &mut Process) -> Next {
+        // Before its first program there is nobody in it who would take anything.
+        let glance = (self.runs > 0).then_some(GLANCE);
+        let since = process.watch.look();
         loop {
             self.bell.heard();
             {
                 let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
                 // What waits says nothing; if it does, it is not to be trusted with a program.
                 if process.ended || process.frames.is_partial() {
-                    return match std::mem::replace(&mut *order, Order::Gone) {
+                    if let Order::Run(job) = std::mem::replace(&mut *order, Order::Gone) {
                         // It died as it was given a program, of which nothing was sent: the next child has it.
-                        Order::Run(job) => {
-                            job.give_back();
-                            None
-                        }
-                        _ => None,
-                    };
+                        job.give_back();
+                    }
+                    return Next::Lost;
                 }
                 match std::mem::replace(&mut *order, Order::Nothing) {
-                    Order::Run(job) => return Some(job),
+                    Order::Run(job) => return Next::Job(job),
                     Order::Nothing => {}
                     Order::Stop | Order::Gone => {
                         *order = Order::Gone;
-                        return None;
+                        return Next::Stop;
                     }
                 }
             }
-            wait(process, &self.bell, None);
+            wait(process, &self.bell, true, glance);
             process.receive();
+            if glance.is_some() && self.takes_too_much(process, since) {
+                tracing::warn!(pid = process.pid(), "a child takes more than it may while it waits");
+                process.ended = true;
+            }
         }
     }
 
@@ -218,11 +295,14 @@ impl Conductor {
 
     /// Waits before a start, since the one before failed.
     fn rest(&self, delay: Duration) {
-        if delay.is_zero() {
-            return;
+        let clock = SystemClock::new();
+        while let Some(left) = delay.checked_sub(clock.monotonic()).filter(|left| !left.is_zero())
+            // A run that waits is served, or told, at once.
+            && self.pool.upgrade().is_some_and(|pool| !pool.is_awaited())
+        {
+            let timeout = Timespec::try_from(left.min(GLANCE)).ok();
+            let _ = poll(&mut [PollFd::from_borrowed_fd(self.bell.fd(), PollFlags::IN)], timeout.as_ref());
         }
-        let timeout = Timespec::try_from(delay).ok();
-        let _ = poll(&mut [PollFd::from_borrowed_fd(self.bell.fd(), PollFlags::IN)], timeout.as_ref());
     }
 }
 
@@ -236,11 +316,11 @@ fn accept(text: &str) -> Result<Vec<LayerReport>, String> {
     failure.map_or(Ok(layers), |failure| Err(format!("could not begin: {failure}")))
 }
 
-/// Waits for the child, the bell, or so long.
-pub(super) fn wait(process: &Process, bell: &Bell, most: Option<Duration>) {
+/// Waits for the bell, or so long, or until the child takes what is sent, or says something if it is listened to.
+pub(super) fn wait(process: &Process, bell: &Bell, listens: bool, most: Option<Duration>) {
     let timeout = most.and_then(|most| Timespec::try_from(most).ok());
     let room = if process.out.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-    let ears = if process.ended { PollFlags::empty() } else { PollFlags::IN };
+    let ears = if process.ended || !listens { PollFlags::empty() } else { PollFlags::IN };
     let socket = process.fd();
     let mut fds =
         [PollFd::from_borrowed_fd(bell.fd(), PollFlags::IN), PollFd::from_borrowed_fd(socket, ears | room)];

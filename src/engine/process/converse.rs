@@ -18,7 +18,7 @@ use crate::codemode::bindings::Bindings;
 use crate::codemode::lane::{LaneHandle, SubmitError};
 use crate::codemode::wire::{Begin, Conversation, Finish, MaybeOwned, Said, ToChild};
 use crate::codemode::{Review, RunRequest, StateDraft, WrittenProgram};
-use crate::engine::execution::{Ended, engine_exit};
+use crate::engine::execution::{Ended, engine_exit, shorten};
 use crate::engine::process::conductor::{ENDING, wait};
 use crate::engine::process::os_process::{Exit, Process};
 use crate::engine::process::wake::Bell;
@@ -37,6 +37,9 @@ const GRACE: Duration = Duration::from_millis(400);
 
 /// Frames that are dealt with before the lane has its turn.
 const FRAMES_AT_ONCE: usize = 256;
+
+/// Most bytes of a child's notes together.
+const NOTE_BYTES: usize = 64 * 1024;
 
 /// One run, on its way to a child.
 pub(super) struct Job {
@@ -103,7 +106,7 @@ pub(super) fn carry_on(
     *sent = Some(Arc::clone(&bindings));
     let conversation =
         Conversation::new(bindings, limits.clone(), handle.clone(), state.clone(), text.len(), reviewed);
-    let before = process.watch.as_ref().and_then(super::watch::Watch::look).unwrap_or_default();
+    let before = process.watch.look().unwrap_or_default();
     process.bound_processor(
         before.processor,
         limits.busy.saturating_mul(2).saturating_add(Duration::from_secs(10)),
@@ -114,6 +117,7 @@ pub(super) fn carry_on(
         bell,
         conversation,
         limits,
+        handle: handle.clone(),
         lane: &lane,
         logs: &logs,
         state,
@@ -128,18 +132,19 @@ pub(super) fn carry_on(
         record_asked: false,
         notes: Vec::new(),
         verdict: None,
+        behind: false,
         stopping: None,
     };
     let (ended, again) = run.guarded(&mut Context::from_waker(&waker), &cancel);
     let again = again && !last;
     if !again {
-        // Before the host is told: nothing of the run is left when it has its outcome.
+        // Before the host is told: nothing of the program goes on when it has its outcome.
         run.process.say_no_more();
     }
     if reply.send(Answer::Ended(ended)).is_err() {
         // The host let go of the run: nobody else ends its calls and tells the ledger.
         handle.close();
-        host.block_on(lane.finish());
+        drop(host.spawn(async move { lane.finish().await }));
     }
     again
 }
@@ -149,6 +154,7 @@ struct Run<'r> {
     bell: &'r Arc<Bell>,
     conversation: Conversation,
     limits: RunLimits,
+    handle: LaneHandle,
     lane: &'r SharedLane,
     logs: &'r Logs,
     state: StateDraft,
@@ -166,6 +172,8 @@ struct Run<'r> {
     /// What the review said.
     notes: Vec<String>,
     verdict: Option<Verdict>,
+    /// Not all that came is dealt with: nothing more is taken from the child before it is.
+    behind: bool,
     /// When the child was told to stop.
     stopping: Option<Duration>,
 }
@@ -188,8 +196,8 @@ impl Run<'_> {
                 Ok(None) => {}
                 Err(failure) => return (self.give_up(failure), false),
             }
-            if self.process.ended {
-                return (self.died(), false);
+            if self.process.ended && !self.behind {
+                return (self.died(cancel), false);
             }
             self.see_to_review(context);
             // What was committed before a call was made is recorded before the call is (CM-11).
@@ -210,14 +218,20 @@ impl Run<'_> {
                 self.conversation.give(context, &mut self.process.out);
             }
             self.process.send();
-            let until_wall = self.limits.wall.saturating_sub(now);
-            wait(self.process, self.bell, Some(LOOK.min(until_wall)));
-            self.process.receive();
+            let until_wall = match self.stopping {
+                None => self.limits.wall.saturating_sub(now),
+                Some(_) => LOOK,
+            };
+            wait(self.process, self.bell, !self.behind, Some(LOOK.min(until_wall)));
+            if !self.behind {
+                self.process.receive();
+            }
         }
     }
 
     /// Deals with what has come. The failure of a child that does not keep to the protocol ends the run.
     fn hear(&mut self) -> Result<Option<(Finish, Option<serde_json::Value>)>, RunFailure> {
+        self.behind = true;
         for _ in 0..FRAMES_AT_ONCE {
             let Process { frames, out, .. } = &mut *self.process;
             let said = self.conversation.next(frames, out).map_err(|violation| {
@@ -225,7 +239,12 @@ impl Run<'_> {
                 engine_exit(&format!("its child process does not keep to the protocol ({violation})"))
             })?;
             match said {
-                None => return Ok(None),
+                None => {
+                    self.behind = false;
+                    return Ok(None);
+                }
+                // It is heard again when there is room to answer.
+                Some(Said::Later) => return Ok(None),
                 Some(Said::Line(level, line)) => self.logs.push(level, &line),
                 Some(Said::Nothing | Said::Refused(SubmitError::Closed)) => {}
                 Some(Said::Refused(SubmitError::TooMany { .. })) => self.stop(Verdict::Trip(Trip::Calls)),
@@ -251,6 +270,7 @@ impl Run<'_> {
         match judged {
             Ok(notes) => {
                 self.notes = notes;
+                self.conversation.passed();
                 ToChild::Go.encode(&mut self.process.out);
             }
             Err(failure) => self.stop(Verdict::Refused(failure)),
@@ -276,6 +296,8 @@ impl Run<'_> {
     /// Tells the child to stop; the first reason stays.
     fn stop(&mut self, verdict: Verdict) {
         if self.stopping.is_none() {
+            // Nothing more is launched, whatever the child still says.
+            self.handle.close();
             self.process.send();
             self.process.say_no_more();
             self.verdict = Some(verdict);
@@ -292,7 +314,7 @@ impl Run<'_> {
             return None;
         }
         self.looked = now;
-        self.taken = self.process.watch.as_ref()?.look()?;
+        self.taken = self.process.watch.look()?;
         if self.taken.resident > self.resident {
             return Some(RunFailure::new(
                 RunFailureKind::Heap,
@@ -322,7 +344,8 @@ impl Run<'_> {
 
     /// The child said how the program ended.
     fn finished(&mut self, finish: Finish, value: Option<serde_json::Value>) -> (Ended, bool) {
-        let Finish { failure, notes, busy, again } = finish;
+        let Finish { failure, notes, busy, again } = told_briefly(finish);
+        let busy = busy.min(self.begun.monotonic());
         let stopped = self.stopping.is_some();
         let result = match (self.judged(), failure) {
             (Some(mut judged), Some(theirs)) => {
@@ -343,14 +366,23 @@ impl Run<'_> {
     }
 
     /// The child has ended without a word.
-    fn died(&mut self) -> Ended {
+    fn died(&mut self, cancel: &CancellationToken) -> Ended {
         let exit = self.process.end(ENDING);
+        if self.verdict.is_none() && cancel.is_cancelled() {
+            // What ended the child and what cancelled the run may be one thing, such as a signal to both.
+            self.verdict = Some(Verdict::Trip(Trip::Abort));
+        }
         let failure = match (self.judged(), exit) {
             (Some(judged), _) => judged,
             (None, Exit::Limit(trip)) => trip.failure(&self.limits),
             (None, exit) => engine_exit(&format!("the process that ran the program {exit}")),
         };
-        self.without_word(failure)
+        let mut ended = self.without_word(failure);
+        if exit == Exit::Limit(Trip::Busy) {
+            // The kernel does not count what the child had to wait for a processor; its own watchdog does.
+            ended.busy = ended.busy.max(self.limits.busy);
+        }
+        ended
     }
 
     /// The child is killed for what it did.
@@ -362,4 +394,19 @@ impl Run<'_> {
     fn without_word(&mut self, failure: RunFailure) -> Ended {
         Ended { result: Err(failure), busy: self.busy(), notes: std::mem::take(&mut self.notes) }
     }
+}
+
+/// What a child says of an end, no longer than an honest one would make it. The message is cut with all others.
+fn told_briefly(mut finish: Finish) -> Finish {
+    if let Some(failure) = &mut finish.failure {
+        failure.frame.iter_mut().chain(&mut failure.stack).for_each(shorten);
+    }
+    let mut left = NOTE_BYTES;
+    finish.notes.iter_mut().for_each(shorten);
+    finish.notes.retain(|note| {
+        let fits = note.len() <= left;
+        left = left.saturating_sub(note.len());
+        fits
+    });
+    finish
 }

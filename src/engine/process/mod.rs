@@ -38,6 +38,9 @@ const OFFERS: usize = 3;
 
 /// Runs programs in child processes that have no powers of their own (E-4). Cloning shares the children.
 ///
+/// A session is known by its id: hosts whose sessions must not share a child, and may have ids in common, have a runtime
+/// each.
+///
 /// Each child has one thread of the host that conducts it. Runs need a tokio runtime with time enabled.
 #[derive(Clone)]
 pub struct ProcessRuntime {
@@ -97,6 +100,9 @@ impl ProcessRuntime {
         logs: &Arc<Logs>,
     ) -> Result<Ended, RunFailure> {
         let host = host_runtime()?;
+        if let Some(failure) = request.program.oversized(&request.bindings) {
+            return Err(failure);
+        }
         let begun = Arc::new(SystemClock::new());
         let (limits, cancel) = (request.limits.clone(), request.cancel.clone());
         let mut wall = begun.sleep(limits.wall);
@@ -113,7 +119,7 @@ impl ProcessRuntime {
             let child = tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(Trip::Abort.failure(&limits)),
-                child = self.pool.take(&session) => child.map_err(|error| engine_exit(&error.to_string()))?,
+                child = self.pool.take(&session) => child.map_err(|error| error.for_program())?,
                 () = &mut wall => return Err(Trip::Wall.failure(&limits)),
             };
             let (reply, answer) = oneshot::channel();

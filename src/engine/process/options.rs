@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use crate::engine::child::Layer;
 use crate::limits::RunLimits;
+use crate::outcome::{RunFailure, RunFailureKind};
 
 /// Which program a child runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -67,6 +68,27 @@ impl ProcessOptions {
         options.resident_bytes = options.resident_bytes.saturating_add(larger.saturating_mul(2));
         options.limits = limits.clone();
         options
+    }
+}
+
+impl ProcessError {
+    /// What the run that it costs is told: no paths of the host, and whose it is to mend.
+    pub(super) fn for_program(&self) -> RunFailure {
+        let what = match self {
+            Self::NotAChild | Self::Closed => "the host has no processes to run programs in".to_owned(),
+            Self::Start { reason, .. } => format!("no process could be started to run the program: {reason}"),
+            Self::NoAnswer { what, .. } => {
+                format!("the process that was started to run the program {what}")
+            }
+            Self::Sandbox { lacks } => format!(
+                "the sandbox of the process that was started to run the program lacks {}, and the host requires it whole",
+                lacks.iter().map(|layer| layer.name()).collect::<Vec<_>>().join(", ")
+            ),
+        };
+        RunFailure::new(
+            RunFailureKind::EngineExit,
+            format!("{what}; this is for whoever runs the host to mend"),
+        )
     }
 }
 

@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -27,6 +27,9 @@ const CHUNK: usize = 64 * 1024;
 
 /// Most bytes that are read before something else has its turn.
 const READ_AT_ONCE: usize = 16 * CHUNK;
+
+/// What has been sent is kept until it is so much, or all.
+const MOST_SENT: usize = 4 * 1024 * 1024;
 
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,11 +61,13 @@ pub(super) struct Process {
     socket: UnixStream,
     chunk: Box<[u8]>,
     pub(super) frames: Frames,
-    /// What is to be sent.
+    /// What is to be sent, behind what has been.
     pub(super) out: Vec<u8>,
+    /// How much of that has been.
+    sent: usize,
     /// It says nothing more.
     pub(super) ended: bool,
-    pub(super) watch: Option<Watch>,
+    pub(super) watch: Watch,
 }
 
 impl Process {
@@ -81,30 +86,51 @@ impl Process {
             .stdin(Stdio::from(OwnedFd::from(its)))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
+            // What a terminal tells its foreground is for the host, which tells its children what it wants of them.
+            .process_group(0)
             .spawn()
             .map_err(failed)?;
-        let watch = Watch::open(child.id());
+        let mut child = child;
+        let Some(watch) = Watch::open(child.id()) else {
+            // Nobody would see what it takes. It fails when it has ended already.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(failed(io::Error::other("what it takes of the machine cannot be read from /proc")));
+        };
         let chunk = vec![0; CHUNK].into_boxed_slice();
-        Ok(Self { child, socket, chunk, frames: Frames::default(), out: Vec::new(), ended: false, watch })
+        Ok(Self {
+            child,
+            socket,
+            chunk,
+            frames: Frames::default(),
+            out: Vec::new(),
+            sent: 0,
+            ended: false,
+            watch,
+        })
     }
 
     /// Sends what it takes of what is to be sent.
     pub(super) fn send(&mut self) {
-        let mut sent = 0;
-        while let Some(rest) = self.out.get(sent..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = self.out.get(self.sent..).filter(|rest| !rest.is_empty()) {
             match self.socket.write(rest) {
                 Ok(0) => break,
-                Ok(more) => sent += more,
+                Ok(more) => self.sent += more,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 // It is gone, or does not listen; reading tells.
-                Err(_) => {
-                    sent = self.out.len();
-                }
+                Err(_) => self.sent = self.out.len(),
             }
         }
-        self.out.drain(..sent);
-        self.out.shrink_to(4 * CHUNK);
+        // What was sent is let go of all at once: bit by bit, a large outcome would be moved again and again.
+        if self.sent == self.out.len() {
+            self.out.clear();
+            self.out.shrink_to(4 * CHUNK);
+            self.sent = 0;
+        } else if self.sent > MOST_SENT {
+            self.out.drain(..self.sent);
+            self.sent = 0;
+        }
     }
 
     /// Takes what has come.

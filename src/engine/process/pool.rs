@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::engine::child::{LayerReport, can_be_child};
-use crate::engine::process::conductor::{self, Idle};
+use crate::engine::process::conductor::{self, End, Idle};
 use crate::engine::process::options::{ChildProgram, ProcessError, ProcessOptions};
 use crate::ids::SessionId;
 
@@ -21,7 +21,12 @@ const FIRST_REST: Duration = Duration::from_millis(50);
 /// And at most.
 const LONGEST_REST: Duration = Duration::from_secs(10);
 
-type Order = oneshot::Sender<Result<Idle, ProcessError>>;
+/// A run that waits for a child, or somebody who wants to know what children are like.
+struct Order {
+    /// Whose child it may be; absent when only a new one will do.
+    session: Option<SessionId>,
+    reply: oneshot::Sender<Result<Idle, ProcessError>>,
+}
 
 #[derive(Default)]
 struct State {
@@ -34,9 +39,29 @@ struct State {
     alive: usize,
     /// Those of them that are being started.
     starting: usize,
-    /// Starts that failed, one after the other.
+    /// Starts that failed, or were for nothing, one after the other.
     failures: u32,
     layers: Option<Vec<LayerReport>>,
+}
+
+impl State {
+    /// Children that ended while they waited are nobody's any more, and runs that were cancelled wait for none.
+    fn forget_gone(&mut self) {
+        self.warm.retain(|child| !child.is_gone());
+        self.idle.retain(|(_, child)| !child.is_gone());
+        self.orders.retain(|order| !order.reply.is_closed());
+    }
+
+    /// Whoever waits learns why, rather than wait for what may never come; but for those that other starts are under
+    /// way for, where another may go better.
+    fn fail_orders(&mut self, error: &ProcessError) {
+        let served = if matches!(error, ProcessError::NoAnswer { .. }) { self.starting } else { 0 };
+        let failed = self.orders.len().saturating_sub(served);
+        for order in self.orders.drain(..failed) {
+            // Nobody waits for a run that was cancelled meanwhile.
+            let _ = order.reply.send(Err(error.clone()));
+        }
+    }
 }
 
 /// The children of one runtime.
@@ -68,6 +93,7 @@ impl Pool {
         let (order, child) = oneshot::channel();
         {
             let mut state = self.lock();
+            state.forget_gone();
             if let Some(at) = state.idle.iter().rposition(|(of, _)| of == session)
                 && let Some((_, idle)) = state.idle.remove(at)
             {
@@ -78,7 +104,7 @@ impl Pool {
                 self.refill();
                 return Ok(warm);
             }
-            state.orders.push_back(order);
+            state.orders.push_back(Order { session: Some(session.clone()), reply: order });
         }
         self.refill();
         child.await.unwrap_or(Err(ProcessError::Closed))
@@ -90,7 +116,7 @@ impl Pool {
             return Ok(layers.clone());
         }
         let (order, child) = oneshot::channel();
-        self.lock().orders.push_back(order);
+        self.lock().orders.push_back(Order { session: None, reply: order });
         self.refill();
         let child = child.await.unwrap_or(Err(ProcessError::Closed))?;
         self.ready(child, None, None);
@@ -110,9 +136,18 @@ impl Pool {
             if let Some(layers) = layers {
                 state.layers = Some(layers);
                 state.starting = state.starting.saturating_sub(1);
-                state.failures = 0;
             }
             if let Some(session) = session {
+                // A program of its session may have come meanwhile.
+                let ours = |order: &Order| order.session.as_ref() == Some(session);
+                while let Some(at) = state.orders.iter().position(ours)
+                    && let Some(order) = state.orders.remove(at)
+                {
+                    match order.reply.send(Ok(child)) {
+                        Err(Ok(back)) => child = back,
+                        Ok(()) | Err(Err(_)) => return,
+                    }
+                }
                 // Somebody waits who may have no child of this session: it makes room.
                 if !state.orders.is_empty() && state.alive >= self.options.max_children {
                     unused = Some(child);
@@ -124,30 +159,47 @@ impl Pool {
                 }
             } else {
                 while let Some(order) = state.orders.pop_front() {
-                    match order.send(Ok(child)) {
+                    match order.reply.send(Ok(child)) {
                         // That run has stopped waiting.
                         Err(Ok(back)) => child = back,
                         Ok(()) | Err(Err(_)) => return,
                     }
                 }
-                state.warm.push(child);
+                // One that was started for a run that another child has served is one too many.
+                if state.warm.len() < self.options.warm {
+                    state.warm.push(child);
+                } else {
+                    unused = Some(child);
+                }
             }
         }
         drop(unused);
     }
 
+    /// Whether a run waits for a child.
+    pub(super) fn is_awaited(&self) -> bool {
+        !self.lock().orders.is_empty()
+    }
+
+    /// A child has been given its first program: to start children is not in vain.
+    pub(super) fn used(&self) {
+        self.lock().failures = 0;
+    }
+
     /// A child is no more; with why it never was one.
-    pub(super) fn ended(self: &Arc<Self>, how: Result<(), ProcessError>) {
+    pub(super) fn ended(self: &Arc<Self>, how: Result<End, ProcessError>) {
         {
             let mut state = self.lock();
             state.alive = state.alive.saturating_sub(1);
-            if let Err(error) = how {
-                tracing::warn!(%error, "a child could not be started");
-                state.starting = state.starting.saturating_sub(1);
-                state.failures = state.failures.saturating_add(1);
-                // Whoever waits learns why, rather than wait for what may never come.
-                for order in state.orders.drain(..) {
-                    let _ = order.send(Err(error.clone()));
+            state.forget_gone();
+            match how {
+                Ok(End::Served) => {}
+                Ok(End::Unused) => state.failures = state.failures.saturating_add(1),
+                Err(error) => {
+                    tracing::warn!(%error, "a child could not be started");
+                    state.starting = state.starting.saturating_sub(1);
+                    state.failures = state.failures.saturating_add(1);
+                    state.fail_orders(&error);
                 }
             }
         }
@@ -159,6 +211,7 @@ impl Pool {
         loop {
             let (delay, unused) = {
                 let mut state = self.lock();
+                state.forget_gone();
                 let wanted = self.options.warm.saturating_add(state.orders.len());
                 if state.warm.len() + state.starting >= wanted {
                     return;
@@ -191,9 +244,7 @@ impl Pool {
                 let mut state = self.lock();
                 state.alive = state.alive.saturating_sub(1);
                 state.starting = state.starting.saturating_sub(1);
-                for order in state.orders.drain(..) {
-                    let _ = order.send(Err(error.clone()));
-                }
+                state.fail_orders(&error);
                 return;
             }
         }

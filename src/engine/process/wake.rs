@@ -32,12 +32,12 @@ impl Bell {
 
     /// Whether it was rung since the last time; to be asked by the thread before it looks at what there is.
     pub(super) fn heard(&self) -> bool {
-        let rung = self.rung.load(Ordering::Acquire);
-        if rung {
-            let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
-            self.rung.store(false, Ordering::Release);
+        if !self.rung.load(Ordering::Acquire) {
+            return false;
         }
-        rung
+        let _ = rustix::io::read(&self.fd, &mut [0_u8; 8]);
+        // Before the look at what there is, which a plain store might pass: whoever rings from here on rings anew.
+        self.rung.swap(false, Ordering::AcqRel)
     }
 
     /// Readable while it has been rung.

@@ -78,7 +78,8 @@ fn is_empty() -> bool {
     }
 }
 
-fn threads() -> Option<usize> {
+/// How many this process has; nothing where the kernel does not tell.
+pub(super) fn threads() -> Option<usize> {
     fs::read_dir("/proc/self/task").ok().map(Iterator::count)
 }
 

@@ -19,8 +19,14 @@ const WITH_NETWORK: ABI = ABI::V4;
 /// The first that refuses abstract sockets and signals of others.
 const WITH_SCOPES: ABI = ABI::V6;
 
-pub(super) fn restrict() -> LayerReport {
+/// `alone`: no other thread runs, which it would not hold for.
+pub(super) fn restrict(alone: bool) -> LayerReport {
     match allow_nothing() {
+        Ok(_) if !alone => {
+            let others =
+                "it does not hold for the threads that ran already; call `run_if_child` first in `main`";
+            LayerReport::new(Layer::Landlock, LayerState::Off(others.to_owned()))
+        }
         Ok(status) => read(&status),
         Err(error) => LayerReport::new(Layer::Landlock, LayerState::Off(error.to_string())),
     }
@@ -90,7 +96,7 @@ mod tests {
         };
         assert_eq!(attempts(), [Ok(()); 6]);
         let (report, refused) =
-            std::thread::scope(|scope| scope.spawn(|| (restrict(), attempts())).join()).unwrap();
+            std::thread::scope(|scope| scope.spawn(|| (restrict(true), attempts())).join()).unwrap();
         match (&report.state, report.note) {
             (LayerState::On, Some(note)) if note.ends_with("files alone") => {
                 assert_eq!(refused[..4], [Err(ErrorKind::PermissionDenied); 4]);

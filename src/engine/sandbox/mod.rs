@@ -6,15 +6,10 @@
 
 mod layers;
 
-#[cfg(target_os = "linux")]
 mod inherited;
-#[cfg(target_os = "linux")]
 mod landlock;
-#[cfg(target_os = "linux")]
 mod process;
-#[cfg(target_os = "linux")]
 mod rlimits;
-#[cfg(target_os = "linux")]
 mod seccomp;
 
 pub use layers::{Layer, LayerReport, LayerState};
@@ -48,9 +43,10 @@ fn both_steps(last: fn() -> Vec<LayerReport>) -> Vec<LayerReport> {
 /// and the environment may not be cleared under another. From then on no file can be opened.
 ///
 /// `host` is the process that this one was started by; when it is gone already, the process ends here.
-#[cfg(target_os = "linux")]
 pub(crate) fn before_threads(host: u32) -> Vec<LayerReport> {
     rlimits::lower_before_threads();
+    // Asked while /proc can be read.
+    let alone = inherited::threads() == Some(1);
     let mut reports = vec![
         LayerReport::new(Layer::NoNewPrivileges, process::no_new_privileges()),
         LayerReport::new(Layer::NotDumpable, process::not_dumpable()),
@@ -59,24 +55,21 @@ pub(crate) fn before_threads(host: u32) -> Vec<LayerReport> {
         LayerReport::new(Layer::Descriptors, inherited::close_descriptors()),
         LayerReport::new(Layer::Environment, inherited::clear_environment()),
     ];
-    reports.push(landlock::restrict());
+    reports.push(landlock::restrict(alone));
     reports
 }
 
 /// The second step: once every thread is there and V8 has its first isolate. From then on only the system calls of a
 /// run are left, which may make memory executable.
-#[cfg(target_os = "linux")]
 pub(crate) fn after_start() -> Vec<LayerReport> {
     last_step(seccomp::Code::Compiled)
 }
 
 /// As [`after_start`], and no memory can be made executable any more: for V8 under `--jitless`.
-#[cfg(target_os = "linux")]
 pub(crate) fn after_start_without_compiler() -> Vec<LayerReport> {
     last_step(seccomp::Code::Interpreted)
 }
 
-#[cfg(target_os = "linux")]
 fn last_step(code: seccomp::Code) -> Vec<LayerReport> {
     vec![
         LayerReport::new(Layer::Limits, rlimits::lower()),
@@ -86,36 +79,6 @@ fn last_step(code: seccomp::Code) -> Vec<LayerReport> {
 }
 
 /// The process that started this one; 0 when it is not to be seen from here.
-#[cfg(target_os = "linux")]
 fn parent() -> u32 {
     process::parent()
-}
-
-/// As on Linux, where there is something to do.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn before_threads(_host: u32) -> Vec<LayerReport> {
-    let layers = Layer::ALL.into_iter().filter(|layer| !matches!(layer, Layer::Limits | Layer::Seccomp));
-    layers.map(elsewhere).collect()
-}
-
-/// As on Linux, where there is something to do.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn after_start() -> Vec<LayerReport> {
-    [Layer::Limits, Layer::Seccomp].map(elsewhere).to_vec()
-}
-
-/// As on Linux, where there is something to do.
-#[cfg(not(target_os = "linux"))]
-pub(crate) fn after_start_without_compiler() -> Vec<LayerReport> {
-    after_start()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn elsewhere(layer: Layer) -> LayerReport {
-    LayerReport::new(layer, LayerState::Unavailable("only Linux has it".to_owned()))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn parent() -> u32 {
-    0
 }

@@ -37,6 +37,11 @@ fn a_text_that_is_no_program_is_told() {
     assert_eq!(ended.json()["diagnostics"][0]["code"], "syntax");
     assert_eq!(ended.code, Some(1));
     assert_eq!(folder.isolane(&["check", "missing.ts"]).code, Some(2));
+    // Where nothing can be checked, the answer says so in the form that was asked for.
+    let ended = folder.isolane(&["check", "--json", "missing.ts"]);
+    let answer = ended.json();
+    assert_eq!((ended.code, &answer["ok"], &answer["diagnostics"]), (Some(2), &json!(false), &json!([])));
+    assert!(answer["error"].as_str().unwrap().contains("missing.ts"), "{ended}");
 }
 
 /// I-3, CM-27

@@ -7,13 +7,13 @@ use isolane::limits::RunLimits;
 use crate::hostile::{Row, check};
 use crate::support::{Host, said, small_limits};
 
-fn limits() -> RunLimits {
+pub(super) fn limits() -> RunLimits {
     let mut limits = small_limits();
     limits.busy = Duration::from_secs(20);
     limits
 }
 
-const PATCHED: &[Row] = &[
+pub(super) const PATCHED: &[Row] = &[
     (
         "L1",
         "JSON.stringify = JSON.parse = () => 'evil'; return (await tools.echo({ a: 1 })).args",

@@ -10,7 +10,7 @@ use crate::hostile::{Row, check};
 use crate::support::{Host, said, small_limits};
 
 /// Small memory and much time: what grows must end by memory, however slow the machine is.
-fn limits() -> RunLimits {
+pub(super) fn limits() -> RunLimits {
     let mut limits = small_limits();
     limits.busy = Duration::from_secs(60);
     limits.wall = Duration::from_secs(120);
@@ -207,7 +207,7 @@ async fn memory_ends_at_its_limit() {
     check(limits(), HEAP).await;
 }
 
-const DEEP: &[Row] = &[
+pub(super) const DEEP: &[Row] = &[
     ("M9", "const f = () => f(); f()", "{stack}"),
     (
         "M9",

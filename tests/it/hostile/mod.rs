@@ -14,13 +14,13 @@ use std::fmt::Write as _;
 
 use isolane::limits::RunLimits;
 
-use crate::support::{Host, Isolation, said};
+use crate::support::{Host, Isolation, said, small_limits};
 
 /// A class, a program, and its outcome. `{busy}` and the like stand for the messages in [`messages`].
-type Row = (&'static str, &'static str, &'static str);
+pub(crate) type Row = (&'static str, &'static str, &'static str);
 
 /// What small limits say.
-fn messages(text: &str) -> String {
+pub(crate) fn messages(text: &str) -> String {
     let messages = [
         (
             "{busy}",
@@ -58,14 +58,27 @@ fn messages(text: &str) -> String {
 }
 
 /// An honest program that notices what an earlier run could have left behind.
-const HONEST: &str = "
+pub(crate) const HONEST: &str = "
     const clean = [Object.prototype, Array.prototype, Function.prototype].every((it) => !('left' in it));
     const sum = await tools.add({ a: 20, b: 22 });
     await new Promise((done) => setTimeout(done, 1));
     return { sum, clean, globals: typeof globalThis.left, json: JSON.stringify([1, { a: [] }]) };
 ";
 
-const HONEST_OUTCOME: &str = r#"value {"sum":42,"clean":true,"globals":"undefined","json":"[1,{\"a\":[]}]"}"#;
+pub(crate) const HONEST_OUTCOME: &str =
+    r#"value {"sum":42,"clean":true,"globals":"undefined","json":"[1,{\"a\":[]}]"}"#;
+
+/// Rows that take a moment each, with their limits: tricks, depth, values, and a few loops.
+pub(crate) fn cheap() -> Vec<(RunLimits, Row)> {
+    let tables = [
+        (language::limits(), language::PATCHED.to_vec()),
+        (memory::limits(), memory::DEEP.to_vec()),
+        (values::limits(), values::exact()),
+        (small_limits(), time::LOOPS[..8].to_vec()),
+    ];
+    let rows = |(limits, rows): (RunLimits, Vec<Row>)| rows.into_iter().map(move |row| (limits.clone(), row));
+    tables.into_iter().flat_map(rows).collect()
+}
 
 async fn check(limits: RunLimits, rows: &[Row]) {
     for isolation in [Isolation::Process, Isolation::InProcess] {

@@ -8,7 +8,7 @@ use isolane::outcome::SubCallState;
 use crate::hostile::{Row, check, messages};
 use crate::support::{Host, Lines, said, small_limits};
 
-const LOOPS: &[Row] = &[
+pub(super) const LOOPS: &[Row] = &[
     ("T1", "while (true) {}", "{busy}"),
     ("T1", "for (;;);", "{busy}"),
     ("T1", "outer: for (;;) { for (const _ of [1]) continue outer; }", "{busy}"),

@@ -228,6 +228,15 @@ fn programs_that_were_garbled_on_the_way_are_told_how() {
         writeln!(all, "{text:?}\n  {error} {place:?}").unwrap();
     }
     insta::assert_snapshot!("garbled", all);
+    for (text, message) in [
+        ("if (a < 2 and b) c()", "`and` is Python: write `&&`"),
+        ("const a = b or c", "`or` is Python: write `||`"),
+        ("if (not a) b()", "`not` is Python: write `!`"),
+        ("return a is null", "`is` is Python: write `===`"),
+        ("/* 😀 */ if (a and b) c()", "`and` is Python: write `&&`"),
+    ] {
+        assert_eq!(refused(text).message, message, "{text}");
+    }
     program("let a; tools.read(a = {b: 1})");
     assert_eq!(refused("const a = \"&gt;\" +").message, "Expression expected");
 }
