@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::Origin;
 use crate::codemode::check::{CheckMode, ProgramCheck, TypeChecker};
 use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot};
 use crate::codemode::notes;
@@ -120,16 +121,21 @@ impl ProgramRunner {
         let start = run.ledger.reserve().await.record_with(start, []);
         tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");
         let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
+        let mut inputs = String::new();
         let mut outcome = match self.pipeline.registry().view(run.scope.as_ref()) {
             Err(error) => RunOutcome::failed(RunFailure::new(RunFailureKind::Abort, error.to_string())),
-            Ok(view) => self.execute(&run, view, state).await,
+            Ok(view) => {
+                let mut report = self.execute(&run, origin, view, state).await;
+                inputs = std::mem::take(&mut report.inputs);
+                assemble(&run.limits, report)
+            }
         };
         outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
         let failed = outcome.result.as_ref().err().map(|failure| failure.kind.as_str());
         let RunStats { wall_ms, busy_ms, sub_calls, .. } = outcome.stats;
         tracing::debug!(call = %run.call, wall_ms, busy_ms, sub_calls, failed, "a program has ended");
         let slot = run.ledger.reserve().await;
-        slot.record_with(|| RunEnd::new(run.call.clone(), &outcome), start);
+        slot.record_with(|| RunEnd { inputs, ..RunEnd::new(run.call.clone(), &outcome) }, start);
         outcome
     }
 
@@ -149,7 +155,13 @@ impl ProgramRunner {
         bindings
     }
 
-    async fn execute(&self, run: &ProgramRun, view: Arc<RegistryView>, state: StateDraft) -> RunOutcome {
+    async fn execute(
+        &self,
+        run: &ProgramRun,
+        origin: Origin,
+        view: Arc<RegistryView>,
+        state: StateDraft,
+    ) -> RunReport {
         let root = LaneRoot {
             parent: run.call.clone(),
             root: run.parent.as_ref().map_or_else(|| run.call.clone(), |token| token.root().clone()),
@@ -178,6 +190,7 @@ impl ProgramRunner {
                 max_bytes: run.limits.program_bytes,
                 review: self.check.as_ref().map(|check| check.review(view)),
             },
+            origin,
             session: run.session.clone(),
             clock: Arc::clone(&self.clock),
             limits: run.limits.clone(),
@@ -194,12 +207,12 @@ impl ProgramRunner {
         }
         state.close();
         state.record().await;
-        assemble(&run.limits, report)
+        report
     }
 }
 
 fn assemble(limits: &RunLimits, report: RunReport) -> RunOutcome {
-    let RunReport { result, logs, notes: engine_notes, lane, busy } = report;
+    let RunReport { result, logs, notes: engine_notes, inputs: _, lane, busy } = report;
     let notes = notes::collect(&result, &logs, &lane, limits.forwarded_blocks, engine_notes);
     let LaneReport {
         sub_calls,

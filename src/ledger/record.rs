@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::clock::Timestamp;
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ToolName};
 use crate::outcome::{CallResult, DeferredContext, ErrorCode, RunFailure, RunOutcome, RunStats};
@@ -294,6 +295,9 @@ pub struct RunStart {
     /// The title that the model gave it; absent when it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The time of the start as the program reads it; absent when the run cannot be replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// The seed of the program's random numbers, in hexadecimal; absent when the run cannot be replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,

@@ -344,7 +344,7 @@ impl Run<'_> {
 
     /// The child said how the program ended.
     fn finished(&mut self, finish: Finish, value: Option<serde_json::Value>) -> (Ended, bool) {
-        let Finish { failure, notes, busy, again } = told_briefly(finish);
+        let Finish { failure, notes, busy, inputs, again } = told_briefly(finish);
         let busy = busy.min(self.begun.monotonic());
         let stopped = self.stopping.is_some();
         let result = match (self.judged(), failure) {
@@ -362,7 +362,7 @@ impl Run<'_> {
         };
         let mut all = std::mem::take(&mut self.notes);
         all.extend(notes);
-        (Ended { result, busy, notes: all }, again && !stopped)
+        (Ended { result, busy, notes: all, inputs }, again && !stopped)
     }
 
     /// The child has ended without a word.
@@ -392,7 +392,7 @@ impl Run<'_> {
     }
 
     fn without_word(&mut self, failure: RunFailure) -> Ended {
-        Ended { result: Err(failure), busy: self.busy(), notes: std::mem::take(&mut self.notes) }
+        Ended { notes: std::mem::take(&mut self.notes), ..Ended::without_program(failure, self.busy()) }
     }
 }
 
