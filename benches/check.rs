@@ -94,7 +94,7 @@ async fn figures() {
     let first = session();
     first.check(&program(0)).await.unwrap();
     let compiler = private_kib(std::process::id()).saturating_sub(before);
-    println!("{:<58} {compiler:>7} KiB", "the compiler after its first check, resident");
+    println!("{:<58} {compiler:>7} KiB", "the compiler after its first check");
     drop(first);
     heading();
     let mut cold = Vec::new();

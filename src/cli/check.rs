@@ -15,7 +15,7 @@ use super::args::CheckArgs;
 use super::deployment::Deployment;
 use super::failure;
 use super::input::Source;
-use super::output::{StdoutError, chain, complain, say};
+use super::output::{StdoutError, chain, complain, say, tell};
 use super::run::block_on;
 use super::text::{inert, json_line};
 
@@ -63,7 +63,7 @@ fn answer(args: CheckArgs) -> anyhow::Result<Ending> {
         complain(&format!("error: {}", inert(&error)));
     } else {
         let text: String = report.diagnostics.iter().map(|finding| lines(finding, &program.label)).collect();
-        say(&text)?;
+        tell(&text)?;
         complain(&summary(&report));
     }
     Ok(if ok { Ending::Success } else { Ending::Failure })

@@ -4,18 +4,24 @@
 //! of its sandbox. It changes nothing, and believes a child only before a program has run in it.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde::Serialize;
 
+use isolane::clock::{Clock as _, SystemClock};
 use isolane::engine::{LayerReport, ProcessError, ProcessOptions, ProcessRuntime, v8_version};
 use isolane::host::{Host, SessionOptions};
+use isolane::limits::RunLimits;
 use isolane::registry::PresentationMode;
 
 use super::Ending;
 use super::args::DoctorArgs;
-use super::output::say;
+use super::output::{say, tell};
 use super::run::block_on;
 use super::text::{inert, json_line};
+
+/// How long the child may take for each of the two things that it is asked for.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What programs in this process can do all the same, in the words of `docs/limitations.md`.
 const NOT_PROMISED: [&str; 4] = [
@@ -60,7 +66,11 @@ pub(super) fn doctor(args: &DoctorArgs) -> anyhow::Result<Ending> {
         process,
         in_process: InProcess { not_promised: NOT_PROMISED },
     };
-    say(&if args.json { json_line(&report)? } else { text(&report) })?;
+    if args.json {
+        say(&json_line(&report)?)?;
+    } else {
+        tell(&text(&report))?;
+    }
     Ok(if report.ok { Ending::Success } else { Ending::Failure })
 }
 
@@ -73,10 +83,15 @@ async fn children() -> Process {
 async fn try_out(sandbox: &mut Vec<LayerReport>) -> Result<(), String> {
     let mut options = ProcessOptions::default();
     options.max_children = 1;
-    let tell = |error: ProcessError| error.to_string();
-    let runtime = ProcessRuntime::new(options).map_err(tell)?;
-    *sandbox = runtime.layers().await.map_err(tell)?;
-    let host = Host::builder().runtime(runtime).mode(PresentationMode::Code).build();
+    let spell = |error: ProcessError| error.to_string();
+    let runtime = ProcessRuntime::new(options).map_err(spell)?;
+    *sandbox = tokio::select! {
+        layers = runtime.layers() => layers.map_err(spell)?,
+        () = SystemClock::new().sleep(PATIENCE) => return Err("the child did not say what its sandbox is".to_owned()),
+    };
+    let mut limits = RunLimits::default();
+    limits.wall = PATIENCE;
+    let host = Host::builder().runtime(runtime).mode(PresentationMode::Code).limits(limits).build();
     let session = host
         .map_err(|error| error.to_string())?
         .session(SessionOptions::new("doctor"))

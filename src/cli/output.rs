@@ -26,6 +26,11 @@ pub(super) fn say(text: &str) -> Result<(), StdoutError> {
     Ok(stdout.flush()?)
 }
 
+/// The same for a text that is not the answer itself, which the exit code is: a reader who is gone has it all the same.
+pub(super) fn tell(text: &str) -> Result<(), StdoutError> {
+    say(text).or_else(|error| if error.reader_is_gone() { Ok(()) } else { Err(error) })
+}
+
 /// Writes the text as lines to standard error.
 pub(super) fn complain(text: &str) {
     let mut stderr = io::stderr().lock();

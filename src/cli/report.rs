@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use isolane::outcome::{RunFailure, RunFailureKind, RunOutcome, RunStats, SubCallReport};
 
-use super::text::{ended, inert, json_line};
+use super::text::{ended, inert, json_for_people, json_line};
 
 /// `{ok, logs, result, error, stats}`; what is absent is null.
 #[derive(Serialize)]
@@ -69,7 +69,7 @@ pub(super) fn json(outcome: &RunOutcome, notes: Vec<String>) -> Result<String, s
 pub(super) fn value(value: &Value) -> String {
     ended(match value {
         Value::String(text) => inert(text).into_owned(),
-        other => inert(&format!("{other:#}")).into_owned(),
+        other => json_for_people(other),
     })
 }
 

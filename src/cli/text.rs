@@ -30,21 +30,31 @@ fn is_active(character: char) -> bool {
 /// JSON itself escapes the control characters below U+0020 alone; the others, which some terminals obey too, can
 /// only be inside strings and are escaped there.
 pub(super) fn json_line(value: &impl Serialize) -> Result<String, serde_json::Error> {
-    let mut line = serde_json::to_string(value)?;
-    if line.chars().any(char::is_control) {
-        let mut escaped = String::with_capacity(line.len() + 16);
-        for character in line.chars() {
-            if character.is_control() {
-                // Writing to a string cannot fail.
-                let _ = write!(escaped, "\\u{:04x}", u32::from(character));
-            } else {
-                escaped.push(character);
-            }
-        }
-        line = escaped;
-    }
+    let mut line = escaped_json(serde_json::to_string(value)?, char::is_control);
     line.push('\n');
     Ok(line)
+}
+
+/// JSON for people, over several lines, that is JSON still when it is piped: what steers a terminal or reorders text is
+/// escaped as JSON has it, and can only be inside strings.
+pub(super) fn json_for_people(value: &serde_json::Value) -> String {
+    escaped_json(format!("{value:#}"), is_active)
+}
+
+fn escaped_json(json: String, is_escaped: impl Fn(char) -> bool) -> String {
+    if !json.chars().any(&is_escaped) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for character in json.chars() {
+        if is_escaped(character) {
+            // All of them are in the basic plane. Writing to a string cannot fail.
+            let _ = write!(escaped, "\\u{:04x}", u32::from(character));
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
 }
 
 /// Adds an end of line where there is none.

@@ -84,8 +84,11 @@ async fn a_missing_await_is_found() {
     let report = check(code).await;
     let found: Vec<_> =
         report.diagnostics.iter().map(|finding| (finding.line.unwrap(), finding.severity)).collect();
-    let (error, warning) = (Severity::Error, Severity::Warning);
-    assert_eq!(found, [(1, warning), (2, error), (3, error), (5, error)]);
+    assert_eq!(found, [1, 2, 3, 5].map(|line| (line, Severity::Error)));
+    // What the program does for itself alone may be left to itself.
+    let report = check("async function rest() { await null }\nrest();\nreturn 1").await;
+    let found: Vec<_> = report.diagnostics.iter().map(|finding| (finding.line, finding.severity)).collect();
+    assert_eq!(found, [(Some(2), Severity::Warning)]);
     assert!(report.diagnostics.iter().all(|finding| finding.code == "unawaited"));
 }
 
@@ -247,7 +250,7 @@ async fn a_program_with_a_type_error_runs_or_not_as_the_mode_says() {
         ["type check: 2:12 TS2551 Property 'lenght' does not exist on type '\"a\"'. Did you mean 'length'?"]
     );
     // A warning stops nothing.
-    assert!(enforced.run("tools.echo({ text: 'a' }); return 1").await.result.is_ok());
+    assert!(enforced.run("const f = async () => 1; f(); return 1").await.result.is_ok());
 }
 
 fn request(program: impl Into<String>) -> CheckRequest {

@@ -175,13 +175,13 @@ pub struct Findings {
 #[non_exhaustive]
 pub enum CheckError {
     /// It took longer than it may.
-    #[error("the type check did not end within {}; write simpler types", spell_duration(*limit))]
+    #[error("the type check did not end within {}; keep large data out of the program's text, or write simpler types", spell_duration(*limit))]
     TimedOut {
         /// The limit.
         limit: Duration,
     },
     /// The compiler used more memory than it may.
-    #[error("the type check used more than {} MiB of memory; write simpler types", limit / (1024 * 1024))]
+    #[error("the type check used more than {} MiB of memory; keep large data out of the program's text, or write simpler types", limit / (1024 * 1024))]
     Heap {
         /// The limit in bytes.
         limit: usize,

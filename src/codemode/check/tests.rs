@@ -129,13 +129,13 @@ async fn a_check_without_an_answer_is_told() {
     assert_eq!(failure.kind, RunFailureKind::Type);
     assert_eq!(
         failure.message,
-        "the program did not run: the type check did not end within 10 s; write simpler types"
+        "the program did not run: the type check did not end within 10 s; keep large data out of the program's text, or write simpler types"
     );
     let notes = judged(CheckMode::Warn, late()).await.unwrap();
     assert_eq!(
         notes,
         [
-            "the types of the program were not checked: the type check did not end within 10 s; write simpler types"
+            "the types of the program were not checked: the type check did not end within 10 s; keep large data out of the program's text, or write simpler types"
         ]
     );
 }

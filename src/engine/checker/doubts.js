@@ -142,7 +142,7 @@
       const isAny = (owner.flags & ts.TypeFlags.Any) !== 0;
       if (!isAny && !isList(owner) && !/^(Map|Set)$/.test(owner.symbol?.name ?? "")) return;
       if (method === "forEach") {
-        say(callee.name, "unawaited", "warning",
+        say(callee.name, "unawaited", callsTool(first) ? "error" : "warning",
           "nobody waits for these calls: use `for (const x of xs)`, or `await Promise.all(xs.map(...))`");
       } else {
         say(callee.name, "unawaited", "error",
@@ -173,12 +173,21 @@
         say(node, "in-list", "warning", "`in` looks for an index of a list; write `xs.includes(x)`");
       }
     }
+    // Whether a tool is called somewhere in there: what is not awaited then may have no effect, or have one too late.
+    function callsTool(node) {
+      if (ts.isCallExpression(node)) {
+        const { expression: callee } = node;
+        const isMember = ts.isPropertyAccessExpression(callee) || ts.isElementAccessExpression(callee);
+        if (isMember && ts.isIdentifier(callee.expression) && callee.expression.text === "tools") return true;
+      }
+      return ts.forEachChild(node, (child) => callsTool(child) || undefined) ?? false;
+    }
     const isOutermost = (node) => ts.findAncestor(node.parent, ts.isFunctionLike)?.parent === file;
     function look(node) {
       if (ts.isExpressionStatement(node)) {
         const expression = plain(node.expression);
         if (ts.isCallExpression(expression) && isPromise(typeOf(expression))) {
-          say(expression, "unawaited", "warning",
+          say(expression, "unawaited", callsTool(expression) ? "error" : "warning",
             "this call is not awaited: the program may end before it is done; write `await`");
         }
       } else if (ts.isTemplateSpan(node)) textual(node.expression);

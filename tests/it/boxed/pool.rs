@@ -118,7 +118,7 @@ async fn children_that_wait_are_few() {
     sessions.program.wait(|children| children.len() == 2);
 }
 
-/// E-4, E-13: more runs than there may be children wait for one, and all have their turn.
+/// E-4: more runs than there may be children wait for one, and all have their turn.
 #[tokio::test]
 async fn there_are_no_more_children_than_may_be() {
     let sessions = Sessions::new(|options| {

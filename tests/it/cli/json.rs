@@ -143,3 +143,11 @@ fn integers_keep_their_digits() {
     let (_, report) = run("return 18446744073709551615n");
     assert_eq!(report["result"].to_string(), "18446744073709551615");
 }
+
+/// I-3: what is shown as JSON is JSON for whoever it is piped to, and steers no terminal.
+#[test]
+fn json_for_people_is_json_still() {
+    let folder = Folder::new();
+    let shown = folder.isolane(&["run", "-e", r"return { a: 'x\u202ey\u009bz\u001b' }"]);
+    assert_eq!(shown.stdout, "{\n  \"a\": \"x\\u202ey\\u009bz\\u001b\"\n}\n");
+}
