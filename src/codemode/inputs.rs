@@ -175,7 +175,7 @@ impl InputRecorder {
         }
     }
 
-    fn token(&mut self, write: impl FnOnce(&mut String) -> std::fmt::Result) {
+    fn token(&mut self, write: impl FnOnce(&mut String) -> fmt::Result) {
         if self.full {
             return;
         }

@@ -47,7 +47,14 @@ impl CodeRuntime for Scripted {
         Box::pin(async move {
             let (lane, ()) = tokio::join!(driver.drive(), program);
             let result = Ok(None);
-            RunReport { result, logs: Vec::new(), notes: Vec::new(), lane, busy: Duration::from_millis(3) }
+            RunReport {
+                result,
+                logs: Vec::new(),
+                notes: Vec::new(),
+                inputs: String::new(),
+                lane,
+                busy: Duration::from_millis(3),
+            }
         })
     }
 }

@@ -38,7 +38,7 @@ fn frame_of(kind: u8, payload: &[u8]) -> Vec<u8> {
 
 fn end(value: Option<&str>) -> ToHost<'_> {
     ToHost::Ended {
-        finish: Finish { failure: None, notes: vec![], busy: Duration::ZERO, again: true },
+        finish: Finish { failure: None, notes: vec![], busy: Duration::ZERO, inputs: String::new(), again: true },
         value,
     }
 }
@@ -88,10 +88,10 @@ proptest! {
     ) {
         let level = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error][level];
         let failure = RunFailure { line: Some(3), stack: Some(other.clone()), ..RunFailure::new(RunFailureKind::Heap, &text) };
-        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, again };
+        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, inputs: other.clone(), again };
         let message = match which {
             0 => ToHost::Ready(&text),
-            1 => ToHost::Call { n, tool, args: &text },
+            1 => ToHost::Call { n, tool, args: &text, inputs: &other },
             2 => ToHost::Line(level, &text),
             3 => ToHost::Kept(KeptRequest::Get(text.clone())),
             4 => ToHost::Kept(KeptRequest::Set(text.clone(), other.clone())),
@@ -214,7 +214,7 @@ impl Bench {
     }
 
     fn call(&mut self, n: u64, args: &str) -> Result<Option<Said>, Violation> {
-        self.say(&ToHost::Call { n, tool: 0, args })
+        self.say(&ToHost::Call { n, tool: 0, args, inputs: "" })
     }
 
     fn ask(&mut self, request: KeptRequest) -> KeptReply {
@@ -237,7 +237,7 @@ fn calls_have_their_numbers_and_their_tools() {
     }
     assert!(matches!(bench.call(1, "{}"), Ok(Some(Said::Nothing))));
     assert_eq!(bench.call(1, "{}").unwrap_err(), Violation::Misnumbered { given: 1, expected: 2 });
-    let absent = ToHost::Call { n: 2, tool: 1, args: "{}" };
+    let absent = ToHost::Call { n: 2, tool: 1, args: "{}", inputs: "" };
     assert_eq!(bench.say(&absent).unwrap_err(), Violation::NoSuchTool(1));
     assert!(matches!(bench.call(2, "{"), Err(Violation::Malformed { kind: "call", .. })));
     assert!(matches!(bench.call(2, &"[".repeat(90)), Err(Violation::Malformed { kind: "call", .. })));
@@ -366,6 +366,7 @@ fn what_cannot_be_read_ends_the_conversation() {
         failure: Some(RunFailure::new(RunFailureKind::Heap, "full")),
         notes: vec![],
         busy: Duration::ZERO,
+        inputs: String::new(),
         again: false,
     };
     let both = ToHost::Ended { finish: failed, value: Some("1") };

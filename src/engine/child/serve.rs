@@ -168,8 +168,9 @@ impl Child {
         let far = Rc::new(Far::new(Rc::clone(&self.link), limits.sub_calls));
         let notes = program.notes().to_vec();
         let outside = far as Rc<dyn Outside>;
-        let (meter, origin) = (Arc::clone(&meter), origin.into_owned());
-        let execution = Execution { program, bindings, limits, meter, outside, origin, spent };
+        let origin = origin.into_owned();
+        let execution =
+            Execution { program, bindings, limits, meter: Arc::clone(&meter), outside, origin, spent };
         let mut ended = execute(isolate, execution, || {});
         ended.notes.splice(0..0, notes);
         (ended, meter.tripped().is_some() || isolate.heap_exceeded())

@@ -51,6 +51,7 @@ pub(super) fn start(tool: &str, arguments: Value) -> CodeDispatchStart {
         call: call.sub_call(1),
         tool: ToolName::from(tool),
         arguments: Arc::new(arguments),
+        inputs: "c3 s1".to_owned(),
     }
 }
 
@@ -84,6 +85,7 @@ pub(super) fn samples() -> Vec<LedgerEvent> {
         result: Some(json!(null)),
         failure: None,
         notes: Vec::new(),
+        inputs: "t1".to_owned(),
         stats: RunStats { wall_ms: 5, ..RunStats::default() },
     };
     let answered = ToolResult {
@@ -118,6 +120,7 @@ pub(super) fn samples() -> Vec<LedgerEvent> {
             call: call.clone(),
             program: Arc::from("return 1;"),
             description: Some("one".to_owned()),
+            at: Some(Timestamp(7)),
             seed: Some("00ff".to_owned()),
         }
         .into(),
