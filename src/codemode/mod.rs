@@ -9,6 +9,7 @@ pub mod lane;
 pub mod inputs;
 mod notes;
 pub mod program;
+mod recording;
 mod run;
 mod run_code;
 mod runtime;
@@ -16,7 +17,8 @@ mod state;
 pub mod wire;
 pub(crate) mod written;
 
-pub use run::{ProgramRun, ProgramRunner};
+pub use recording::{Recording, RecordingError};
+pub use run::{Divergence, ProgramRun, ProgramRunner, Replayed};
 pub use run_code::{OpenSessions, RunCodeSettings, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};
 pub use state::{SessionState, StateDraft, StateError};

@@ -8,14 +8,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
 use crate::codemode::inputs::Origin;
 use crate::codemode::check::{CheckMode, ProgramCheck, TypeChecker};
-use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot};
+use crate::codemode::lane::{self, CallDivergence, CommitOrder, LaneConfig, LaneReport, LaneRoot, RecordedCalls};
 use crate::codemode::notes;
+use crate::codemode::recording::{Recording, RecordingError};
 use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
 use crate::codemode::state::{SessionState, StateDraft};
 use crate::codemode::written::WrittenProgram;
@@ -49,6 +51,8 @@ pub struct ProgramRun {
     pub commit_order: CommitOrder,
     /// How long bodies that were told to stop are waited for; absent: for ever.
     pub drain: Option<Duration>,
+    /// Whether the values that the program gets are recorded, so that the run can be replayed (L-9).
+    pub record_values: bool,
     /// The host's power to end the run.
     pub cancel: CancellationToken,
     /// Where events go.
@@ -69,6 +73,75 @@ impl fmt::Debug for ProgramRun {
             .field("call", &self.call)
             .field("scope", &self.scope)
             .finish_non_exhaustive()
+    }
+}
+
+/// What came of running a program again as it was recorded (L-9).
+#[derive(Debug)]
+pub struct Replayed {
+    /// Its outcome now.
+    pub outcome: RunOutcome,
+    /// The first thing that is not as it was recorded; absent when all is, as far as there is an end to compare with.
+    pub divergence: Option<Divergence>,
+}
+
+/// How a program that ran again did otherwise than when it was recorded.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Divergence {
+    /// A call of its.
+    Call(CallDivergence),
+    /// A line that it printed; absent when there was none.
+    Line {
+        /// Which one, counted from 1.
+        n: usize,
+        /// What was recorded.
+        recorded: Option<String>,
+        /// What was printed now.
+        printed: Option<String>,
+    },
+    /// How it ended, as JSON of the value or words of the failure.
+    End {
+        /// What was recorded.
+        recorded: String,
+        /// How it ended now.
+        now: String,
+    },
+}
+
+impl Divergence {
+    /// The first thing by which an outcome differs from what was recorded of it.
+    fn between(end: &RunEnd, outcome: &RunOutcome) -> Option<Self> {
+        let lines = end.logs.len().max(outcome.logs.len());
+        for at in 0..lines {
+            let (recorded, printed) = (end.logs.get(at).cloned(), outcome.logs.get(at).cloned());
+            if recorded != printed {
+                return Some(Self::Line { n: at + 1, recorded, printed });
+            }
+        }
+        let spell = |result: Result<&Option<Value>, String>| match result {
+            Ok(Some(value)) => format!("value {value}"),
+            Ok(None) => "no value".to_owned(),
+            Err(failure) => failure,
+        };
+        let recorded = spell(end.failure.as_ref().map_or(Ok(&end.result), |failure| Err(failure.to_string())));
+        let now = spell(outcome.result.as_ref().map_err(ToString::to_string));
+        (recorded != now).then_some(Self::End { recorded, now })
+    }
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |line: &Option<String>| line.as_ref().map_or("nothing".to_owned(), |line| format!("{line:?}"));
+        match self {
+            Self::Call(call) => call.fmt(f),
+            Self::Line { n, recorded, printed } => {
+                write!(f, "line {n} was {} when it was recorded, and is {} now", shown(recorded), shown(printed))
+            }
+            Self::End { recorded, now } => {
+                write!(f, "it ended with {recorded} when it was recorded, and with {now} now")
+            }
+        }
     }
 }
 
@@ -109,7 +182,6 @@ impl ProgramRunner {
 
     /// Runs one program to its end. Every outcome is typed; nothing a program does makes this fail.
     pub async fn run(&self, run: ProgramRun) -> RunOutcome {
-        let begun = self.clock.monotonic();
         let origin = Origin::new(self.clock.now());
         let start = || RunStart {
             call: run.call.clone(),
@@ -119,14 +191,77 @@ impl ProgramRunner {
             seed: Some(origin.seed.to_string()),
         };
         let start = run.ledger.reserve().await.record_with(start, []);
+        self.run_from(run, origin, start, RecordedCalls::default()).await.0
+    }
+
+    /// Runs a program again as it was recorded: its calls are answered from the recording, and no tool is touched (L-9).
+    ///
+    /// Of `run`, what the recording does not say counts: limits, scope, who watches. Nothing is recorded and nothing kept.
+    pub async fn replay(&self, run: ProgramRun, recording: &Recording) -> Replayed {
+        let run = ProgramRun {
+            call: recording.start.0.call.clone(),
+            code: recording.program().to_string(),
+            ledger: Ledger::disabled(run.session.clone(), Arc::clone(&self.clock)),
+            state: recording.state.clone(),
+            ..run
+        };
+        let (outcome, call) =
+            self.run_from(run, recording.origin(false), None, recording.recorded_calls()).await;
+        let call = call.map(|call| Divergence::Call(*call));
+        let divergence = call.or_else(|| recording.end.as_ref().and_then(|end| Divergence::between(end, &outcome)));
+        Replayed { outcome, divergence }
+    }
+
+    /// Goes on with a run that was interrupted, from the first of its calls of whose end nothing is known (L-10).
+    ///
+    /// Calls that had settled are answered from the recording; what became of the others, `recording` says. Of `run`, its
+    /// ledger is the one that the recording is from, and its state what the session keeps now.
+    ///
+    /// # Errors
+    /// [`RecordingError::Ended`] when the run has come to its end.
+    pub async fn resume(
+        &self,
+        run: ProgramRun,
+        recording: &Recording,
+    ) -> Result<RunOutcome, RecordingError> {
+        if recording.end.is_some() {
+            return Err(RecordingError::Ended { call: recording.start.0.call.clone() });
+        }
+        let run = ProgramRun {
+            call: recording.start.0.call.clone(),
+            code: recording.program().to_string(),
+            description: recording.start.0.description.clone(),
+            ..run
+        };
+        let (start, calls) = (Some(recording.start.1), recording.recorded_calls());
+        let (outcome, divergence) = self.run_from(run, recording.origin(true), start, calls).await;
+        if let Some(divergence) = divergence {
+            tracing::warn!(%divergence, "a run that was to go on went another way");
+        }
+        Ok(outcome)
+    }
+
+    /// A run whose start has the `seq` `start` in its ledger.
+    async fn run_from(
+        &self,
+        run: ProgramRun,
+        origin: Origin,
+        start: Option<u64>,
+        recorded: RecordedCalls,
+    ) -> (RunOutcome, Option<Box<CallDivergence>>) {
+        let begun = self.clock.monotonic();
         tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");
         let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
-        let mut inputs = String::new();
+        let (mut inputs, mut divergence) = (String::new(), None);
         let mut outcome = match self.pipeline.registry().view(run.scope.as_ref()) {
             Err(error) => RunOutcome::failed(RunFailure::new(RunFailureKind::Abort, error.to_string())),
             Ok(view) => {
-                let mut report = self.execute(&run, origin, view, state).await;
-                inputs = std::mem::take(&mut report.inputs);
+                let mut report = self.execute(&run, origin, view, state, recorded).await;
+                divergence = report.lane.divergence.take();
+                // What was taken before calls that never started came first.
+                inputs = std::mem::take(&mut report.lane.inputs);
+                inputs.push(' ');
+                inputs.push_str(&report.inputs);
                 assemble(&run.limits, report)
             }
         };
@@ -135,8 +270,9 @@ impl ProgramRunner {
         let RunStats { wall_ms, busy_ms, sub_calls, .. } = outcome.stats;
         tracing::debug!(call = %run.call, wall_ms, busy_ms, sub_calls, failed, "a program has ended");
         let slot = run.ledger.reserve().await;
+        let inputs = inputs.trim().to_owned();
         slot.record_with(|| RunEnd { inputs, ..RunEnd::new(run.call.clone(), &outcome) }, start);
-        outcome
+        (outcome, divergence)
     }
 
     fn bindings(&self, run: &ProgramRun, view: &RegistryView) -> Arc<Bindings> {
@@ -161,6 +297,7 @@ impl ProgramRunner {
         origin: Origin,
         view: Arc<RegistryView>,
         state: StateDraft,
+        recorded: RecordedCalls,
     ) -> RunReport {
         let root = LaneRoot {
             parent: run.call.clone(),
@@ -179,10 +316,12 @@ impl ProgramRunner {
             max_queued_bytes: run.limits.queued_argument_bytes,
             max_value_bytes: run.limits.value_bytes(),
             forwarded_blocks: run.limits.forwarded_blocks,
+            record_values: run.record_values,
             drain: run.drain,
         };
         let (handle, driver) =
             lane::open(self.pipeline.clone(), run.ledger.clone(), Arc::clone(&self.clock), root, config);
+        let driver = driver.with_recorded(recorded);
         let request = RunRequest {
             bindings: self.bindings(run, &view),
             program: WrittenProgram {
@@ -224,6 +363,8 @@ fn assemble(limits: &RunLimits, report: RunReport) -> RunOutcome {
         failed,
         peak_parallel,
         peak_in_flight,
+        inputs: _,
+        divergence: _,
     } = lane;
     let stats = RunStats {
         wall_ms: 0,

@@ -109,9 +109,9 @@ pub struct CodeDispatchStart {
 impl CodeDispatchStart {
     /// The settled event of this sub-call. Arguments are shared, content is moved.
     ///
-    /// The value is left out (T-12); a host that wants its runs replayed sets [`CodeDispatch::value`].
+    /// The value is left out (T-12) but where [`Settled::with_value`] gives it.
     pub fn settle(&self, settled: Settled) -> CodeDispatch {
-        let Settled { content, failure } = settled;
+        let Settled { content, failure, value } = settled;
         let (code, message, details) = match failure {
             None => (None, None, None),
             Some((code, message, details)) => (Some(code), Some(message), details),
@@ -127,7 +127,7 @@ impl CodeDispatchStart {
             code,
             message,
             details,
-            value: None,
+            value,
         }
     }
 }
@@ -137,12 +137,13 @@ impl CodeDispatchStart {
 pub struct Settled {
     content: Vec<ContentBlock>,
     failure: Option<(ErrorCode, String, Option<Value>)>,
+    value: Option<Arc<Value>>,
 }
 
 impl Settled {
     /// It succeeded, and this is its model-side content.
     pub fn success(content: Vec<ContentBlock>) -> Self {
-        Self { content, failure: None }
+        Self { content, failure: None, value: None }
     }
 
     /// It failed, with what the program's `ToolCallError` holds and its model-side content.
@@ -152,7 +153,12 @@ impl Settled {
         details: Option<Value>,
         content: Vec<ContentBlock>,
     ) -> Self {
-        Self { content, failure: Some((code, message, details)) }
+        Self { content, failure: Some((code, message, details)), value: None }
+    }
+
+    /// With the value that the program gets, for a host whose runs are to be replayed.
+    pub fn with_value(self, value: Option<Arc<Value>>) -> Self {
+        Self { value, ..self }
     }
 }
 

@@ -18,6 +18,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::clock::Clock;
 use crate::codemode::lane::commit::Started;
+use crate::codemode::lane::recorded::{CallDivergence, RecordedCall, RecordedCalls, RecordedOutcome, lost_before};
 use crate::codemode::lane::report::{LaneReport, Records};
 use crate::codemode::lane::shared::{Ending, LaneHandle, Queued, Work};
 use crate::codemode::lane::{LaneConfig, LaneRoot};
@@ -54,6 +55,13 @@ pub struct LaneDriver {
     pub(super) waiting: BTreeMap<u64, Arrival>,
     pub(super) next_commit: u64,
     pub(super) records: Records,
+    /// What is known from a recording; nothing in a run that is made for the first time.
+    pub(super) recorded: RecordedCalls,
+    pub(super) divergence: Option<Box<CallDivergence>>,
+    /// Calls that never start, because they did not when the run was recorded.
+    pub(super) aside: Vec<Queued>,
+    /// What the program took before calls that never started.
+    pub(super) inputs: String,
 }
 
 enum Step {
@@ -87,7 +95,17 @@ impl LaneDriver {
             started: BTreeMap::new(),
             waiting: BTreeMap::new(),
             next_commit: 1,
+            recorded: RecordedCalls::default(),
+            divergence: None,
+            aside: Vec::new(),
+            inputs: String::new(),
         }
+    }
+
+    /// Answers calls from a recording, as far as it goes (L-9, L-10).
+    pub fn with_recorded(mut self, recorded: RecordedCalls) -> Self {
+        self.recorded = recorded;
+        self
     }
 
     /// Works until the handle is closed or the run's signal is raised, and every started call is settled.
@@ -104,6 +122,8 @@ impl LaneDriver {
         self.wind_down().await;
         let mut report = std::mem::take(&mut self.records).into_report(&self.handle.take_delivered());
         report.peak_in_flight = self.handle.peak_in_flight();
+        report.inputs = std::mem::take(&mut self.inputs);
+        report.divergence = self.divergence.take();
         report
     }
 
@@ -143,9 +163,37 @@ impl LaneDriver {
             self.handle.put_back(queued);
             return;
         }
+        if self.recorded.never_starts(queued.n) {
+            return self.aside.push(queued);
+        }
+        let recorded = match self.recorded.take(queued.n, &queued.tool, &queued.args) {
+            Ok(recorded) => recorded,
+            Err(divergence) => {
+                self.divergence = Some(divergence);
+                self.handle.end(Ending::Cancelled);
+                return self.aside.push(queued);
+            }
+        };
         let Queued { n, tool, args, inputs, too_deep, .. } = queued;
         let id = self.root.parent.sub_call(n);
-        let event = self.start(n, &id, &tool, &args, inputs, slot);
+        let event = match recorded {
+            None => self.start(n, &id, &tool, &args, inputs, slot),
+            Some(RecordedCall { start, seq, outcome }) => {
+                drop(slot);
+                self.records.start(id.clone(), tool.clone());
+                let (event, stage) = match outcome {
+                    RecordedOutcome::Settled(result) => (None, Stage::Finished(result)),
+                    RecordedOutcome::Lost => (Some((start, seq)), Stage::Finished(Err(lost_before(&tool)))),
+                    RecordedOutcome::Again => (Some((start, seq)), Stage::Deciding),
+                };
+                let is_known = matches!(stage, Stage::Finished(_));
+                self.started.insert(n, Started { tool: tool.clone(), event, lost: false, stage });
+                if is_known {
+                    return self.deliver(n).await;
+                }
+                Some(seq)
+            }
+        };
         let request = CallRequest {
             id,
             tool,
