@@ -41,7 +41,7 @@ use crate::sdk::SdkCache;
 use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
-pub use session::{RunOptions, Session, SessionCheckError, SessionError, SessionOptions};
+pub use session::{Decision, ReplayError, RunOptions, Session, SessionCheckError, SessionError, SessionOptions};
 pub use step::StepOptions;
 
 /// How long tools that were told to stop are waited for at the end of a run, unless the host says otherwise.
@@ -79,6 +79,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     limits: RunLimits,
     commit_order: CommitOrder,
+    record_values: bool,
     drain: Option<Duration>,
     working_root: Option<Arc<Path>>,
     ledgers: Arc<Ledgers>,
@@ -153,6 +154,7 @@ pub struct HostBuilder {
     limits: RunLimits,
     call_limits: CallLimits,
     commit_order: CommitOrder,
+    record_values: bool,
     drain: Option<Duration>,
     working_root: Option<Arc<Path>>,
 }
@@ -246,6 +248,13 @@ impl HostBuilder {
         self
     }
 
+    /// Records the values that programs get from their calls, so that their runs can be run again (L-9) and can go on after
+    /// a crash (L-10). Absent: values enter no durable event (T-12), and no run can.
+    pub fn record_values(mut self, records: bool) -> Self {
+        self.record_values = records;
+        self
+    }
+
     /// Sets the working root that tools see.
     pub fn working_root(mut self, root: impl Into<Arc<Path>>) -> Self {
         self.working_root = Some(root.into());
@@ -290,7 +299,12 @@ impl HostBuilder {
         });
         if let Some(runner) = &runner {
             let settings =
-                RunCodeSettings { limits: self.limits.clone(), commit_order: self.commit_order, drain };
+                RunCodeSettings {
+                    limits: self.limits.clone(),
+                    commit_order: self.commit_order,
+                    drain,
+                    record_values: self.record_values,
+                };
             let sessions: Arc<dyn OpenSessions> = Arc::clone(&ledgers) as _;
             let tool = run_code_tool(runner.clone(), settings, sessions, Arc::clone(&clock))?;
             pipeline.registry().set_run_code(tool);
@@ -302,6 +316,7 @@ impl HostBuilder {
             clock,
             limits: self.limits,
             commit_order: self.commit_order,
+            record_values: self.record_values,
             drain,
             working_root: self.working_root,
             ledgers,

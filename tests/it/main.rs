@@ -21,6 +21,7 @@ mod limits;
 mod policies;
 mod programs;
 mod readme;
+mod replay;
 mod reported;
 mod run_code;
 mod runtime_js;

@@ -1,0 +1,164 @@
+//! Running recorded programs again, and going on with those that were interrupted (L-9, L-10).
+//!
+//! Owns what has to be the same, what has to be noticed, and what may be done twice. Each run is recorded by one host and
+//! run again by another, whose tools would fail if they were touched.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use isolane::codemode::{Divergence, Recording, RecordingError};
+use isolane::ids::CallId;
+use isolane::ledger::{EventBody, LedgerEvent};
+use isolane::limits::RunLimits;
+use isolane::outcome::RunOutcome;
+use isolane::tool::{Tool, ToolError};
+use serde_json::{Value, json};
+
+use crate::support::{Host, Isolation, said, tool, tools};
+
+/// Programs that take much from outside.
+const PROGRAMS: &[&str] = &[
+    "return 1 + 1",
+    "console.log(Date.now(), Math.random(), crypto.randomUUID()); return [...crypto.getRandomValues(new Uint8Array(9))]",
+    "const from = Date.now(); let n = 0; while (Date.now() - from < 25) n++; return [n, Date.now() - from]",
+    "return [new Date().toISOString(), Date().length > 0, new Intl.DateTimeFormat('en', { timeStyle: 'full' }).format(), \
+     performance.now() >= 0]",
+    "const { a } = await tools.echo({ a: Math.random() }).then((it) => it.args); return [a, await tools.add({ a: 1, b: 2 })]",
+    "const order = []; await Promise.all([30, 1, 15].map(async (ms) => { await tools.slow({ ms }); order.push(ms) })); \
+     return order",
+    "const seen = []; for (const ms of [8, 1, 4]) setTimeout(() => seen.push([ms, Date.now() > 0]), ms); \
+     await tools.slow({ ms: 12 }); await new Promise((done) => setTimeout(done, 5)); return seen",
+    "return await Promise.race([tools.slow({ ms: 2 }), tools.slow({ ms: 30 })])",
+    "try { await tools.fail({ message: 'as it was' }) } catch (error) { return [error.code, error.message] }",
+    "state.set('n', (state.get('n') ?? 0) + 1); return state.get('n')",
+    "console.log('before'); throw new Error(`at ${Date.now()}`)",
+    "await new Promise(() => {})",
+    "tools.slow({ ms: 1000 }); for (let i = 0; i < 30; i++) tools.add({ a: i, b: 1 }); Date.now(); return Math.random()",
+];
+
+/// Tools that may not be touched.
+fn untouchable() -> Vec<Tool> {
+    let names = ["add", "fail", "big", "panics", "echo", "slow"];
+    let refuse = |_: Value| -> Result<Value, ToolError> { panic!("a tool was touched") };
+    names.map(|name| tool(name, &json!({}), &[], refuse)).into()
+}
+
+async fn replayed(events: &[LedgerEvent], call: &str, isolation: Isolation) -> (RunOutcome, Option<Divergence>) {
+    let host = Host::assemble(RunLimits::default(), untouchable(), isolane::clock::SystemClock::shared(), isolation);
+    let recording = Recording::find(events, &CallId::from(call)).unwrap();
+    let run = host.program_run("", RunLimits::default());
+    let replayed = host.runner.replay(run, &recording).await;
+    assert!(host.events().is_empty(), "a replay left events");
+    (replayed.outcome, replayed.divergence)
+}
+
+/// L-9: whatever a program takes from outside, it takes again, in either isolation.
+#[tokio::test]
+async fn a_program_that_is_run_again_does_the_same() {
+    for isolation in [Isolation::Process, Isolation::InProcess] {
+        let host = Host::isolated(RunLimits::default(), isolation);
+        let mut outcomes = Vec::new();
+        for program in PROGRAMS {
+            outcomes.push((*program, host.run(program).await));
+        }
+        let events = host.events();
+        for (index, (program, outcome)) in outcomes.iter().enumerate() {
+            for again in [Isolation::Process, Isolation::InProcess] {
+                let (now, divergence) = replayed(&events, &format!("r{}", index + 1), again).await;
+                assert_eq!(divergence, None, "{program}: {}", said(&now));
+                assert_eq!((&now.logs, &now.result), (&outcome.logs, &outcome.result), "{program}");
+            }
+        }
+    }
+}
+
+/// L-9: what is not as it was recorded is told, with the first call of it.
+#[tokio::test]
+async fn a_program_that_does_something_else_is_noticed() {
+    let host = Host::new();
+    let said = said(&host.run("const n = await tools.add({ a: 1, b: 2 }); console.log(n); return await tools.echo({ n })").await);
+    assert!(said.contains("log 3"), "{said}");
+    let events = host.events();
+    let changed = |from: &str, to: &str| {
+        let text = serde_json::to_string(&events).unwrap().replace(from, to);
+        serde_json::from_str::<Vec<LedgerEvent>>(&text).unwrap()
+    };
+    let told = async |events: Vec<LedgerEvent>| {
+        let (_, divergence) = replayed(&events, "r1", Isolation::InProcess).await;
+        divergence.map(|divergence| divergence.to_string()).unwrap_or_default()
+    };
+    assert_eq!(told(changed("b: 2", "b: 3")).await, "call 1 was `add` with {\"a\":1,\"b\":2} when it was recorded, and is `add` with {\"a\":1,\"b\":3} now");
+    assert_eq!(told(changed("log(n)", "log(n + 1)")).await, "line 1 was \"3\" when it was recorded, and is \"4\" now");
+    assert!(told(changed("return await", "void await")).await.contains("and with no value now"));
+}
+
+/// L-9, T-12: what was not recorded is said to be missing.
+#[tokio::test]
+async fn what_a_replay_lacks_is_named() {
+    let host = Host::new();
+    host.run("return await tools.add({ a: 1, b: 2 })").await;
+    let mut events = host.events();
+    let of = |events: &[LedgerEvent], call: &str| Recording::find(events, &CallId::from(call)).map(drop);
+    assert_eq!(
+        of(&events, "r9").unwrap_err().to_string(),
+        "the ledger has no run of the call `r9`; it has `r1`"
+    );
+    for event in &mut events {
+        if let EventBody::CodeDispatch(dispatch) = &mut event.body {
+            dispatch.value = None;
+        }
+    }
+    assert_eq!(of(&events, "r1"), Err(RecordingError::NoValue { call: "r1:code:1".into() }));
+    for event in &mut events {
+        if let EventBody::RunStart(start) = &mut event.body {
+            start.seed = None;
+        }
+    }
+    assert_eq!(of(&events, "r1"), Err(RecordingError::NoOrigin { call: "r1".into() }));
+}
+
+/// A tool that counts how often it did something.
+fn counted() -> (Arc<AtomicUsize>, Tool) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counts = Arc::clone(&count);
+    let append = tool("append", &json!({}), &[], move |args| {
+        counts.fetch_add(1, Ordering::SeqCst);
+        Ok(args["n"].clone())
+    });
+    (count, append)
+}
+
+/// L-10: a run that was cut off at any of its events goes on from there, and does nothing twice that is known to be done.
+#[tokio::test]
+async fn a_run_goes_on_from_wherever_it_was_cut_off() {
+    let program = "
+        const start = Date.now(), luck = Math.random(), done = [];
+        for (let n = 0; n < 4; n++) done.push(await tools.append({ n, luck }));
+        await Promise.all([4, 5, 6].map(async (n) => done.push(await tools.append({ n, late: Date.now() >= start }))));
+        console.log('done', done.length);
+        return done.sort();
+    ";
+    let (_, append) = counted();
+    let first = Host::with_tools(RunLimits::default(), vec![append]);
+    let whole = first.run(program).await;
+    let events = first.events();
+    for cut in 1..events.len() - 1 {
+        let left = &events[..cut];
+        let (count, append) = counted();
+        let host = Host::with_tools(RunLimits::default(), vec![append]);
+        let recording = Recording::find(left, &CallId::from("r1")).unwrap();
+        let (settled, unsettled) = (
+            left.iter().filter(|event| matches!(event.body, EventBody::CodeDispatch(_))).count(),
+            recording.unsettled().count(),
+        );
+        let outcome = host.runner.resume(host.program_run("", RunLimits::default()), &recording).await.unwrap();
+        let lost = matches!(&outcome.result, Err(failure) if failure.message.contains("nothing is known of its end"));
+        if unsettled == 0 {
+            assert_eq!(outcome.result, whole.result, "cut at {cut}");
+            assert_eq!(count.load(Ordering::SeqCst), 7 - settled, "cut at {cut}");
+        } else {
+            // Not made again unless somebody says so: the program is told.
+            assert!(lost, "cut at {cut}: {}", said(&outcome));
+        }
+    }
+}
