@@ -38,3 +38,5 @@ pub use store::{
     EventReader, FsyncPolicy, JsonLinesStore, LedgerStore, MemoryStore, SequenceError, SharedStore,
     StoreError, StoreWarning, read_events,
 };
+#[cfg(feature = "sqlite")]
+pub use store::{SqliteReader, SqliteStore, read_sqlite};
