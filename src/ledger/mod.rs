@@ -14,10 +14,12 @@ mod open;
 mod queue;
 mod record;
 mod redact;
+mod restore;
 mod slot;
 mod store;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod writer;
 
 pub use depth::MAX_VALUE_DEPTH;
@@ -40,3 +42,4 @@ pub use store::{
 };
 #[cfg(feature = "sqlite")]
 pub use store::{SqliteReader, SqliteStore, read_sqlite};
+pub use transcript::{Message, MessageCall, derive_messages};
