@@ -7,6 +7,9 @@
 //!   ISOLANE_KILLS       kills for each kind of store (20)
 //!   ISOLANE_KILL_SEED   the seed of an earlier run, as a failure tells it
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
+#![expect(clippy::print_stderr, reason = "the seed of a failure")]
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};

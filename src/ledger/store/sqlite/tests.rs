@@ -173,8 +173,8 @@ fn a_file_that_is_no_ledger_is_left_alone() {
 fn the_file_is_documented_as_it_is() {
     let page = include_str!("../../../../docs/ledger.md");
     let table = file::schema().next().unwrap();
-    let documented = table.lines().map(|line| format!("      {line}\n")).collect::<String>();
-    assert!(page.contains(&documented), "{documented}");
+    let documented: Vec<_> = table.lines().map(|line| format!("      {line}")).collect();
+    assert!(page.contains(&documented.join("\n")), "{documented:?}");
     let (_folder, path) = scratch();
     let store = open(&path).unwrap();
     let number =
