@@ -37,8 +37,8 @@ pub use slot::Slot;
 #[cfg(test)]
 pub(crate) use store::WatchedStore;
 pub use store::{
-    EventReader, FsyncPolicy, JsonLinesStore, LedgerStore, MemoryStore, SequenceError, SharedStore,
-    StoreError, StoreWarning, read_events,
+    EventReader, FsyncPolicy, JsonLinesStore, LedgerReader, LedgerStore, MemoryStore, OpenedLedger,
+    SequenceError, SharedStore, StoreError, StoreWarning, open_ledger, read_events, read_ledger,
 };
 #[cfg(feature = "sqlite")]
 pub use store::{SqliteReader, SqliteStore, read_sqlite};

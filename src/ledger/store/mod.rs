@@ -7,6 +7,7 @@
 pub(crate) mod conformance;
 mod json_lines;
 mod memory;
+mod named;
 mod reader;
 mod shared;
 #[cfg(feature = "sqlite")]
@@ -22,6 +23,7 @@ use std::time::Duration;
 
 pub use json_lines::{FsyncPolicy, JsonLinesStore};
 pub use memory::MemoryStore;
+pub use named::{LedgerReader, OpenedLedger, open_ledger, read_ledger};
 pub use reader::{EventReader, read_events};
 pub use shared::SharedStore;
 #[cfg(feature = "sqlite")]
@@ -122,6 +124,16 @@ pub enum StoreError {
         path: PathBuf,
         /// What it is instead, as far as that can be seen.
         reason: String,
+    },
+    /// The name asks for SQLite, and the feature `sqlite` is off. Nothing was made.
+    #[error(
+        "the ledger {} is to be in SQLite, which this isolane was built without; choose a name that does not end in \
+         .sqlite, .sqlite3 or .db, or build it with the feature `sqlite`",
+        path.display()
+    )]
+    NoSqlite {
+        /// The path.
+        path: PathBuf,
     },
     /// The file was made by a later isolane. It was left as it is.
     #[error(
