@@ -134,7 +134,8 @@ pub(super) struct RunArgs {
     /// Print one JSON object, `{ok, logs, result, error, stats}`, and nothing else; remarks are in `stats.notes`.
     #[arg(long)]
     pub(super) json: bool,
-    /// Append what happens to this file, one JSON event a line; it is made if it is not there.
+    /// Append what happens to this file, one JSON event a line, or to an SQLite database if its name ends in .sqlite,
+    /// .sqlite3 or .db; it is made if it is not there.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) events: Option<PathBuf>,
     /// Check the types of the program before it runs: `warn` says what it found, `enforce` runs no program with an error.
@@ -283,7 +284,8 @@ pub(super) struct CallArgs {
     /// Print one JSON object, `{ok, value, content, error, notes}`, and nothing else.
     #[arg(long)]
     pub(super) json: bool,
-    /// Append what happens to this file, one JSON event a line; it is made if it is not there.
+    /// Append what happens to this file, one JSON event a line, or to an SQLite database if its name ends in .sqlite,
+    /// .sqlite3 or .db; it is made if it is not there.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) events: Option<PathBuf>,
     #[command(flatten)]

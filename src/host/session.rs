@@ -347,7 +347,7 @@ impl Session {
         let too_deep = bound_value(&mut args);
         let id = self.next_call();
         let ledger = &self.inner.ledger;
-        let event = || ToolCall { call: id.clone(), tool: tool.into(), arguments: Arc::new(args.clone()) };
+        let event = || ToolCall::new(id.clone(), tool, args.clone());
         let call = ledger.reserve().await.record_with(event, []);
         let mut request = CallRequest::new(id.clone(), tool, args, self.inner.id.clone());
         request.scope.clone_from(&self.inner.scope);

@@ -14,10 +14,12 @@ mod open;
 mod queue;
 mod record;
 mod redact;
+mod restore;
 mod slot;
 mod store;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod writer;
 
 pub use depth::MAX_VALUE_DEPTH;
@@ -35,6 +37,9 @@ pub use slot::Slot;
 #[cfg(test)]
 pub(crate) use store::WatchedStore;
 pub use store::{
-    EventReader, FsyncPolicy, JsonLinesStore, LedgerStore, MemoryStore, SequenceError, SharedStore,
-    StoreError, StoreWarning, read_events,
+    EventReader, FsyncPolicy, JsonLinesStore, LedgerReader, LedgerStore, MemoryStore, OpenedLedger,
+    SequenceError, SharedStore, StoreError, StoreWarning, open_ledger, read_events, read_ledger,
 };
+#[cfg(feature = "sqlite")]
+pub use store::{SqliteReader, SqliteStore, read_sqlite};
+pub use transcript::{Message, MessageCall, derive_messages};

@@ -26,6 +26,21 @@ pub struct ToolCall {
     pub tool: ToolName,
     /// The arguments; a string when the model's text was not JSON.
     pub arguments: Arc<Value>,
+    /// The `seq` of the first call of the model step that this one belongs to; absent when it is the first itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+}
+
+impl ToolCall {
+    /// A call that is the first of its step, or the only one.
+    pub fn new(call: impl Into<CallId>, tool: impl Into<ToolName>, arguments: Value) -> Self {
+        Self { call: call.into(), tool: tool.into(), arguments: Arc::new(arguments), step: None }
+    }
+
+    /// The same as a further call of the step whose first call has this `seq`.
+    pub fn in_step(self, first: Option<u64>) -> Self {
+        Self { step: first, ..self }
+    }
 }
 
 /// Data of `tool/result`.

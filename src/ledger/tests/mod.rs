@@ -6,6 +6,7 @@ mod file;
 mod format;
 mod redaction;
 mod side_path;
+mod transcript;
 
 use std::sync::Arc;
 
@@ -110,7 +111,7 @@ pub(super) fn samples() -> Vec<LedgerEvent> {
         ..answered.clone()
     };
     let bodies: Vec<EventBody> = vec![
-        ToolCall { call: call.clone(), tool: tool.clone(), arguments: Arc::new(json!("not JSON {")) }.into(),
+        ToolCall::new(call.clone(), tool.clone(), json!("not JSON {")).into(),
         ApprovalAsked { call: call.clone(), tool, reason: Some("it writes".to_owned()) }.into(),
         ApprovalDecided { call: call.clone(), decision: ApprovalDecision::AllowedOnce, by: None }.into(),
         PresetChosen { preset: "careful".to_owned() }.into(),
