@@ -84,6 +84,7 @@ fn body(seq: u64) -> (EventBody, Option<u64>) {
         call: call.sub_call(1),
         tool: "read".into(),
         arguments: Arc::new(json!({"path": format!("{round}.txt")})),
+        inputs: String::new(),
     };
     // From a few bytes to several pages.
     let content = || vec![ContentBlock::text("x".repeat(usize::try_from(round * 7_919 % 20_000).unwrap()))];

@@ -5,8 +5,8 @@
 
 pub mod bindings;
 pub mod check;
-pub mod lane;
 pub mod inputs;
+pub mod lane;
 mod notes;
 pub mod program;
 mod recording;

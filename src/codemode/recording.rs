@@ -45,7 +45,9 @@ pub enum RecordingError {
     #[error(transparent)]
     Inputs(#[from] InputError),
     /// The program took more than is kept.
-    #[error("the program read the clock, or waited, more often than is recorded; such a run cannot be run again")]
+    #[error(
+        "the program read the clock, or waited, more often than is recorded; such a run cannot be run again"
+    )]
     Cut,
     /// The run has come to its end: there is nothing to go on with.
     #[error("the run of `{call}` has come to its end")]

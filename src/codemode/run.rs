@@ -13,9 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
-use crate::codemode::inputs::Origin;
 use crate::codemode::check::{CheckMode, ProgramCheck, TypeChecker};
-use crate::codemode::lane::{self, CallDivergence, CommitOrder, LaneConfig, LaneReport, LaneRoot, RecordedCalls};
+use crate::codemode::inputs::Origin;
+use crate::codemode::lane::{
+    self, CallDivergence, CommitOrder, LaneConfig, LaneReport, LaneRoot, RecordedCalls,
+};
 use crate::codemode::notes;
 use crate::codemode::recording::{Recording, RecordingError};
 use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
@@ -124,7 +126,8 @@ impl Divergence {
             Ok(None) => "no value".to_owned(),
             Err(failure) => failure,
         };
-        let recorded = spell(end.failure.as_ref().map_or(Ok(&end.result), |failure| Err(failure.to_string())));
+        let recorded =
+            spell(end.failure.as_ref().map_or(Ok(&end.result), |failure| Err(failure.to_string())));
         let now = spell(outcome.result.as_ref().map_err(ToString::to_string));
         (recorded != now).then_some(Self::End { recorded, now })
     }
@@ -132,11 +135,17 @@ impl Divergence {
 
 impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = |line: &Option<String>| line.as_ref().map_or("nothing".to_owned(), |line| format!("{line:?}"));
+        let shown =
+            |line: &Option<String>| line.as_ref().map_or("nothing".to_owned(), |line| format!("{line:?}"));
         match self {
             Self::Call(call) => call.fmt(f),
             Self::Line { n, recorded, printed } => {
-                write!(f, "line {n} was {} when it was recorded, and is {} now", shown(recorded), shown(printed))
+                write!(
+                    f,
+                    "line {n} was {} when it was recorded, and is {} now",
+                    shown(recorded),
+                    shown(printed)
+                )
             }
             Self::End { recorded, now } => {
                 write!(f, "it ended with {recorded} when it was recorded, and with {now} now")
@@ -208,7 +217,8 @@ impl ProgramRunner {
         let (outcome, call) =
             self.run_from(run, recording.origin(false), None, recording.recorded_calls()).await;
         let call = call.map(|call| Divergence::Call(*call));
-        let divergence = call.or_else(|| recording.end.as_ref().and_then(|end| Divergence::between(end, &outcome)));
+        let divergence =
+            call.or_else(|| recording.end.as_ref().and_then(|end| Divergence::between(end, &outcome)));
         Replayed { outcome, divergence }
     }
 
@@ -219,11 +229,7 @@ impl ProgramRunner {
     ///
     /// # Errors
     /// [`RecordingError::Ended`] when the run has come to its end.
-    pub async fn resume(
-        &self,
-        run: ProgramRun,
-        recording: &Recording,
-    ) -> Result<RunOutcome, RecordingError> {
+    pub async fn resume(&self, run: ProgramRun, recording: &Recording) -> Result<RunOutcome, RecordingError> {
         if recording.end.is_some() {
             return Err(RecordingError::Ended { call: recording.start.0.call.clone() });
         }

@@ -41,7 +41,9 @@ use crate::sdk::SdkCache;
 use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
-pub use session::{Decision, ReplayError, RunOptions, Session, SessionCheckError, SessionError, SessionOptions};
+pub use session::{
+    Decision, ReplayError, RunOptions, Session, SessionCheckError, SessionError, SessionOptions,
+};
 pub use step::StepOptions;
 
 /// How long tools that were told to stop are waited for at the end of a run, unless the host says otherwise.
@@ -298,13 +300,12 @@ impl HostBuilder {
             }
         });
         if let Some(runner) = &runner {
-            let settings =
-                RunCodeSettings {
-                    limits: self.limits.clone(),
-                    commit_order: self.commit_order,
-                    drain,
-                    record_values: self.record_values,
-                };
+            let settings = RunCodeSettings {
+                limits: self.limits.clone(),
+                commit_order: self.commit_order,
+                drain,
+                record_values: self.record_values,
+            };
             let sessions: Arc<dyn OpenSessions> = Arc::clone(&ledgers) as _;
             let tool = run_code_tool(runner.clone(), settings, sessions, Arc::clone(&clock))?;
             pipeline.registry().set_run_code(tool);

@@ -14,7 +14,7 @@ use isolane::outcome::RunOutcome;
 use isolane::tool::{Tool, ToolError};
 use serde_json::{Value, json};
 
-use crate::support::{Host, Isolation, said, tool, tools};
+use crate::support::{Host, Isolation, said, tool};
 
 /// Programs that take much from outside.
 const PROGRAMS: &[&str] = &[
@@ -43,8 +43,13 @@ fn untouchable() -> Vec<Tool> {
     names.map(|name| tool(name, &json!({}), &[], refuse)).into()
 }
 
-async fn replayed(events: &[LedgerEvent], call: &str, isolation: Isolation) -> (RunOutcome, Option<Divergence>) {
-    let host = Host::assemble(RunLimits::default(), untouchable(), isolane::clock::SystemClock::shared(), isolation);
+async fn replayed(
+    events: &[LedgerEvent],
+    call: &str,
+    isolation: Isolation,
+) -> (RunOutcome, Option<Divergence>) {
+    let host =
+        Host::assemble(RunLimits::default(), untouchable(), isolane::clock::SystemClock::shared(), isolation);
     let recording = Recording::find(events, &CallId::from(call)).unwrap();
     let run = host.program_run("", RunLimits::default());
     let replayed = host.runner.replay(run, &recording).await;
@@ -76,7 +81,11 @@ async fn a_program_that_is_run_again_does_the_same() {
 #[tokio::test]
 async fn a_program_that_does_something_else_is_noticed() {
     let host = Host::new();
-    let said = said(&host.run("const n = await tools.add({ a: 1, b: 2 }); console.log(n); return await tools.echo({ n })").await);
+    let said = said(
+        &host
+            .run("const n = await tools.add({ a: 1, b: 2 }); console.log(n); return await tools.echo({ n })")
+            .await,
+    );
     assert!(said.contains("log 3"), "{said}");
     let events = host.events();
     let changed = |from: &str, to: &str| {
@@ -87,8 +96,14 @@ async fn a_program_that_does_something_else_is_noticed() {
         let (_, divergence) = replayed(&events, "r1", Isolation::InProcess).await;
         divergence.map(|divergence| divergence.to_string()).unwrap_or_default()
     };
-    assert_eq!(told(changed("b: 2", "b: 3")).await, "call 1 was `add` with {\"a\":1,\"b\":2} when it was recorded, and is `add` with {\"a\":1,\"b\":3} now");
-    assert_eq!(told(changed("log(n)", "log(n + 1)")).await, "line 1 was \"3\" when it was recorded, and is \"4\" now");
+    assert_eq!(
+        told(changed("b: 2", "b: 3")).await,
+        "call 1 was `add` with {\"a\":1,\"b\":2} when it was recorded, and is `add` with {\"a\":1,\"b\":3} now"
+    );
+    assert_eq!(
+        told(changed("log(n)", "log(n + 1)")).await,
+        "line 1 was \"3\" when it was recorded, and is \"4\" now"
+    );
     assert!(told(changed("return await", "void await")).await.contains("and with no value now"));
 }
 
@@ -151,7 +166,8 @@ async fn a_run_goes_on_from_wherever_it_was_cut_off() {
             left.iter().filter(|event| matches!(event.body, EventBody::CodeDispatch(_))).count(),
             recording.unsettled().count(),
         );
-        let outcome = host.runner.resume(host.program_run("", RunLimits::default()), &recording).await.unwrap();
+        let outcome =
+            host.runner.resume(host.program_run("", RunLimits::default()), &recording).await.unwrap();
         let lost = matches!(&outcome.result, Err(failure) if failure.message.contains("nothing is known of its end"));
         if unsettled == 0 {
             assert_eq!(outcome.result, whole.result, "cut at {cut}");

@@ -70,7 +70,7 @@ pub(crate) fn child_options(limits: &RunLimits) -> ProcessOptions {
 
 /// One test's host.
 pub(crate) struct Host {
-    runner: ProgramRunner,
+    pub(crate) runner: ProgramRunner,
     threads: Option<InProcessRuntime>,
     pub(crate) ledger: Ledger,
     pub(crate) state: SessionState,

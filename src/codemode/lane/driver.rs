@@ -18,7 +18,9 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use crate::clock::Clock;
 use crate::codemode::lane::commit::Started;
-use crate::codemode::lane::recorded::{CallDivergence, RecordedCall, RecordedCalls, RecordedOutcome, lost_before};
+use crate::codemode::lane::recorded::{
+    CallDivergence, RecordedCall, RecordedCalls, RecordedOutcome, lost_before,
+};
 use crate::codemode::lane::report::{LaneReport, Records};
 use crate::codemode::lane::shared::{Ending, LaneHandle, Queued, Work};
 use crate::codemode::lane::{LaneConfig, LaneRoot};

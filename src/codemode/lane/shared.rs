@@ -163,12 +163,7 @@ impl LaneHandle {
     }
 
     /// The same, with what the program took since the call before (L-9).
-    pub fn submit_after(
-        &self,
-        tool: ToolName,
-        mut args: Value,
-        inputs: String,
-    ) -> Result<u64, SubmitError> {
+    pub fn submit_after(&self, tool: ToolName, mut args: Value, inputs: String) -> Result<u64, SubmitError> {
         let too_deep = bound_value(&mut args);
         let bytes = estimated_size(&args);
         let n = {

@@ -90,6 +90,7 @@ fn bench(calls: &[&'static str], awaited: usize) -> Bench {
         scope: None,
         limits: RunLimits::default(),
         commit_order: CommitOrder::Completion,
+        record_values: false,
         drain: None,
         cancel: CancellationToken::new(),
         ledger,

@@ -165,7 +165,10 @@ impl Conversation {
         let args = serde_json::from_str(args)
             .map_err(|error| Violation::Malformed { kind: "call", reason: error.to_string() })?;
         self.calls = expected;
-        Ok(self.handle.submit_after(name, args, inputs.to_owned()).map_or_else(Said::Refused, |_| Said::Nothing))
+        Ok(self
+            .handle
+            .submit_after(name, args, inputs.to_owned())
+            .map_or_else(Said::Refused, |_| Said::Nothing))
     }
 
     /// Counts what was printed as the child does: each line costs a byte more than its text.

@@ -38,7 +38,13 @@ fn frame_of(kind: u8, payload: &[u8]) -> Vec<u8> {
 
 fn end(value: Option<&str>) -> ToHost<'_> {
     ToHost::Ended {
-        finish: Finish { failure: None, notes: vec![], busy: Duration::ZERO, inputs: String::new(), again: true },
+        finish: Finish {
+            failure: None,
+            notes: vec![],
+            busy: Duration::ZERO,
+            inputs: String::new(),
+            again: true,
+        },
         value,
     }
 }
@@ -193,6 +199,7 @@ fn bench(reviewed: bool) -> Bench {
         max_queued_bytes: limits.queued_argument_bytes,
         max_value_bytes: 1_000,
         forwarded_blocks: 0,
+        record_values: false,
         drain: None,
     };
     let pipeline = Pipeline::new(registry, CallLimits::default(), None);

@@ -72,7 +72,9 @@ fn next_event(isolate: &mut FreshIsolate, settled_last: bool) -> Option<Event> {
                 let event = outside.next(Waiting { timers, clock, meter, settled_last });
                 return match event {
                     // It waits for more than it got the last time, when it was at its end.
-                    Some(Event::Settled(_) | Event::Timer(_)) if feed.ends() => Some(Event::Trip(Trip::Strayed)),
+                    Some(Event::Settled(_) | Event::Timer(_)) if feed.ends() => {
+                        Some(Event::Trip(Trip::Strayed))
+                    }
                     event => event.map(|event| feed.took(event)),
                 };
             }

@@ -139,11 +139,6 @@ impl Feed {
         event
     }
 
-    /// Whether the program came to its end where the recording does.
-    pub(in crate::engine) fn is_at_end(&self) -> bool {
-        self.again.peek().is_none()
-    }
-
     /// Whether nothing may come after the recording.
     pub(in crate::engine) fn ends(&self) -> bool {
         self.ends

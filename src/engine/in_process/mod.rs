@@ -103,7 +103,8 @@ impl InProcessRuntime {
         host: &Handle,
         notes: &mut Vec<String>,
     ) -> Result<Ended, RunFailure> {
-        let RunRequest { program, bindings, origin, limits, session: _, clock, state, cancel, logs: _ } = request;
+        let RunRequest { program, bindings, origin, limits, session: _, clock, state, cancel, logs: _ } =
+            request;
         // Preparing and waiting for an isolate are part of the run: they count, and they end with it.
         let begun = clock.monotonic();
         let (program, told) = tokio::select! {

@@ -61,7 +61,22 @@ pub(super) fn serve(limits: IsolateLimits, jobs: &Receiver<Job>, announce: impl 
 }
 
 fn run(mut isolate: FreshIsolate, job: Job) {
-    let Job { program, bindings, limits, state, cancel, handle, lane, logs, meter, origin, spent, host, pool, reply } = job;
+    let Job {
+        program,
+        bindings,
+        limits,
+        state,
+        cancel,
+        handle,
+        lane,
+        logs,
+        meter,
+        origin,
+        spent,
+        host,
+        pool,
+        reply,
+    } = job;
     let _runtime = host.enter();
     let near = Rc::new(Near {
         park: Park::new(),
@@ -74,7 +89,8 @@ fn run(mut isolate: FreshIsolate, job: Job) {
         cancel,
     });
     let outside = Rc::clone(&near) as Rc<dyn Outside>;
-    let execution = Execution { program, bindings, limits, meter: Arc::clone(&meter), outside, origin, spent };
+    let execution =
+        Execution { program, bindings, limits, meter: Arc::clone(&meter), outside, origin, spent };
     let ended = execute(&mut isolate, execution, || pool.refill());
     if reply.send(ended).is_err() && !meter.is_given_up() {
         // The host let go of the run: nobody else ends its calls and tells the ledger.

@@ -87,7 +87,8 @@ pub(super) fn carry_on(
 ) -> bool {
     let Job { request, handle, lane, logs, host, begun, reply } = job;
     let _runtime = host.enter();
-    let RunRequest { program, bindings, origin, limits, session: _, clock: _, state, cancel, logs: _ } = request;
+    let RunRequest { program, bindings, origin, limits, session: _, clock: _, state, cancel, logs: _ } =
+        request;
     let WrittenProgram { text, max_bytes: _, review } = program;
     let reviewed = review.is_some();
     let begin = Begin {

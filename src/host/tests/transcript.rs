@@ -41,7 +41,14 @@ impl CodeRuntime for Calls {
         Box::pin(async move {
             let (lane, ()) = tokio::join!(driver.drive(), program);
             let logs = vec!["printed".to_owned()];
-            RunReport { result: Ok(None), logs, notes: Vec::new(), lane, busy: Duration::from_millis(3) }
+            RunReport {
+                result: Ok(None),
+                logs,
+                notes: Vec::new(),
+                inputs: String::new(),
+                lane,
+                busy: Duration::from_millis(3),
+            }
         })
     }
 }
