@@ -8,7 +8,6 @@
 //!   ISOLANE_KILL_SEED   the seed of an earlier run, as a failure tells it
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test")]
-#![expect(clippy::print_stderr, reason = "the seed of a failure")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -25,6 +24,10 @@ use isolane::ledger::{
 };
 use isolane::outcome::CallSuccess;
 use serde_json::{Value, json};
+
+#[path = "killed/random.rs"]
+mod random;
+use random::{Random, Seed, number};
 
 /// The variable that makes this binary the writer, and what it is told: store, policy and path.
 const WRITER: &str = "ISOLANE_KILLED_WRITER";
@@ -150,35 +153,6 @@ fn the_writer() {
     });
 }
 
-/// Small and repeatable.
-struct Random(u64);
-
-impl Random {
-    /// The next number below `end`.
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % end
-    }
-}
-
-/// Tells with which seed it was, when the test fails.
-struct Seed(u64);
-
-impl Drop for Seed {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the seed was {}; try it again with ISOLANE_KILL_SEED={}", self.0, self.0);
-        }
-    }
-}
-
-fn number(variable: &str) -> Option<u64> {
-    std::env::var(variable).ok().map(|text| text.parse().unwrap())
-}
-
 /// Has a writer write, and kills it at a random point; gives what it had said of each session by then.
 fn write_and_kill(store: Store, policy: &str, path: &Path, random: &mut Random) -> [u64; 2] {
     let mut writer = Command::new(std::env::current_exe().unwrap())
@@ -236,7 +210,7 @@ fn check(store: Store, path: &Path, told: [u64; 2]) {
 }
 
 fn kill_again_and_again(store: Store) {
-    let seed = Seed(number("ISOLANE_KILL_SEED").unwrap_or_else(|| getrandom::u64().unwrap()));
+    let seed = Seed::new();
     let mut random = Random(seed.0);
     let kills = number("ISOLANE_KILLS").unwrap_or(20);
     let folder = tempfile::tempdir().unwrap();

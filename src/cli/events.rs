@@ -88,8 +88,11 @@ fn is_a_standard_stream(path: &Path) -> bool {
 }
 
 /// Opens the command's one session.
-pub(super) fn session(host: &Host, id: SessionId, ledger: Option<Ledger>) -> Result<Session, SessionError> {
-    let options = SessionOptions::new(id);
+pub(super) fn session(
+    host: &Host,
+    options: SessionOptions,
+    ledger: Option<Ledger>,
+) -> Result<Session, SessionError> {
     host.session(match ledger {
         Some(ledger) => options.ledger(ledger),
         None => options,

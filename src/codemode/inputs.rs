@@ -43,6 +43,15 @@ pub struct Again {
     pub goes_on: bool,
 }
 
+/// How a program that runs again left its recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stray {
+    /// It took something else than it took the last time.
+    Otherwise,
+    /// It goes on where it had come to its end, or where it was interrupted.
+    Further,
+}
+
 /// What the random numbers of a program are made from. As text, 64 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -261,16 +270,6 @@ impl Inputs {
         Ok(())
     }
 
-    /// The next one, which is taken.
-    pub fn next(&mut self) -> Option<Input> {
-        let (input, times) = self.queue.front_mut()?;
-        *times = times.saturating_sub(1);
-        if *times > 0 {
-            return Some(input.clone());
-        }
-        self.queue.pop_front().map(|(input, _)| input)
-    }
-
     /// The next one, which stays.
     pub fn peek(&self) -> Option<&Input> {
         self.queue.front().map(|(input, _)| input)
@@ -279,6 +278,20 @@ impl Inputs {
     /// Whether there was more than was kept.
     pub fn is_cut(&self) -> bool {
         self.cut
+    }
+}
+
+/// Each one is taken.
+impl Iterator for Inputs {
+    type Item = Input;
+
+    fn next(&mut self) -> Option<Input> {
+        let (input, times) = self.queue.front_mut()?;
+        *times = times.saturating_sub(1);
+        if *times > 0 {
+            return Some(input.clone());
+        }
+        self.queue.pop_front().map(|(input, _)| input)
     }
 }
 
@@ -324,8 +337,7 @@ mod tests {
         let second = recorder.take();
         assert_eq!((first.as_str(), second.as_str()), ("c0*3 c3 c0 c7 s1", "s2,3 t4 c0"));
         assert_eq!(recorder.take(), "");
-        let mut inputs = Inputs::read([first.as_str(), second.as_str()]).unwrap();
-        let read: Vec<_> = std::iter::from_fn(|| inputs.next()).collect();
+        let read: Vec<_> = Inputs::read([first.as_str(), second.as_str()]).unwrap().collect();
         let clock = |times: &[u64]| times.iter().copied().map(Input::Clock).collect::<Vec<_>>();
         let expected = [
             clock(&[0, 0, 0, 3, 3, 10]),
@@ -392,8 +404,8 @@ mod tests {
                 if cut { texts.push(recorder.take()); }
             }
             texts.push(recorder.take());
-            let mut inputs = Inputs::read(texts.iter().map(String::as_str)).unwrap();
-            prop_assert_eq!(std::iter::from_fn(|| inputs.next()).collect::<Vec<_>>(), expected);
+            let inputs = Inputs::read(texts.iter().map(String::as_str)).unwrap();
+            prop_assert_eq!(inputs.collect::<Vec<_>>(), expected);
         }
     }
 }

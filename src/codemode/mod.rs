@@ -5,6 +5,7 @@
 
 pub mod bindings;
 pub mod check;
+mod divergence;
 pub mod inputs;
 pub mod lane;
 mod notes;
@@ -17,8 +18,9 @@ mod state;
 pub mod wire;
 pub(crate) mod written;
 
+pub use divergence::{Divergence, Replayed};
 pub use recording::{Recording, RecordingError};
-pub use run::{Divergence, ProgramRun, ProgramRunner, Replayed};
+pub use run::{ProgramRun, ProgramRunner};
 pub use run_code::{OpenSessions, RunCodeSettings, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};
 pub use state::{SessionState, StateDraft, StateError};

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::clock::Timestamp;
+use crate::codemode::divergence::Divergence;
 use crate::codemode::inputs::{Again, InputError, Inputs, Origin, Seed};
 use crate::codemode::lane::{RecordedCall, RecordedCalls, RecordedOutcome};
 use crate::codemode::state::SessionState;
 use crate::ids::CallId;
-use crate::ledger::{CodeDispatch, EventBody, LedgerEvent, RunEnd, RunStart};
+use crate::ledger::{CodeDispatch, EventBody, LedgerEvent, RunEnd, RunStart, StatePut, is_too_deep};
 use crate::outcome::{CallFailure, CallResult, CallSuccess, ErrorCode};
 
 /// Why a run cannot be run again.
@@ -41,6 +42,14 @@ pub enum RecordingError {
         /// The sub-call.
         call: CallId,
     },
+    /// A sub-call's value nests too deep to be kept as it was.
+    #[error(
+        "the value of `{call}` nests too deep to be recorded as it was; a run with such a value cannot be run again"
+    )]
+    TooDeep {
+        /// The sub-call.
+        call: CallId,
+    },
     /// What the program took cannot be read.
     #[error(transparent)]
     Inputs(#[from] InputError),
@@ -49,6 +58,12 @@ pub enum RecordingError {
         "the program read the clock, or waited, more often than is recorded; such a run cannot be run again"
     )]
     Cut,
+    /// The program did otherwise than it had done: there is nothing to go on from.
+    #[error("the run cannot go on from where it was, for it does otherwise than it did: {divergence}")]
+    Diverged {
+        /// How.
+        divergence: Box<Divergence>,
+    },
     /// The run has come to its end: there is nothing to go on with.
     #[error("the run of `{call}` has come to its end")]
     Ended {
@@ -76,6 +91,8 @@ pub struct Recording {
     pub calls: BTreeMap<u64, RecordedCall>,
     /// What programs of its session kept before it started.
     pub state: SessionState,
+    /// What it kept itself before its end.
+    pub kept: Vec<StatePut>,
     at: Timestamp,
     seed: Seed,
     inputs: Vec<String>,
@@ -105,6 +122,7 @@ impl Recording {
             end: None,
             calls: BTreeMap::new(),
             state,
+            kept: Vec::new(),
             at,
             seed,
             inputs: Vec::new(),
@@ -135,6 +153,7 @@ impl Recording {
                     known.outcome = RecordedOutcome::Settled(result_of(settled)?);
                 }
             }
+            EventBody::StatePut(put) if put.call.as_ref() == Some(&call) => self.kept.push(put.clone()),
             EventBody::RunEnd(end) if end.call == call => self.end = Some(end.clone()),
             _ => {}
         }
@@ -152,9 +171,9 @@ impl Recording {
         Arc::clone(&self.start.0.program)
     }
 
-    /// The sub-calls for a lane that answers them.
-    pub fn recorded_calls(&self) -> RecordedCalls {
-        RecordedCalls { calls: self.calls.clone(), complete: self.end.is_some() }
+    /// The sub-calls for a lane that answers them; `goes_on` when it is to make those that are not known.
+    pub fn recorded_calls(&self, goes_on: bool) -> RecordedCalls {
+        RecordedCalls { calls: self.calls.clone(), complete: !goes_on }
     }
 
     /// The sub-calls that had started and of whose end nothing is known.
@@ -174,6 +193,9 @@ fn result_of(settled: &CodeDispatch) -> Result<CallResult, RecordingError> {
         return Ok(Err(failure));
     }
     let value = value.clone().ok_or_else(|| RecordingError::NoValue { call: call.clone() })?;
+    if is_too_deep(&value) {
+        return Err(RecordingError::TooDeep { call: call.clone() });
+    }
     Ok(Ok(CallSuccess {
         value,
         content: content.clone(),

@@ -8,16 +8,14 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
 use crate::codemode::check::{CheckMode, ProgramCheck, TypeChecker};
+use crate::codemode::divergence::{Course, Replayed};
 use crate::codemode::inputs::Origin;
-use crate::codemode::lane::{
-    self, CallDivergence, CommitOrder, LaneConfig, LaneReport, LaneRoot, RecordedCalls,
-};
+use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot, RecordedCalls};
 use crate::codemode::notes;
 use crate::codemode::recording::{Recording, RecordingError};
 use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
@@ -78,82 +76,6 @@ impl fmt::Debug for ProgramRun {
     }
 }
 
-/// What came of running a program again as it was recorded (L-9).
-#[derive(Debug)]
-pub struct Replayed {
-    /// Its outcome now.
-    pub outcome: RunOutcome,
-    /// The first thing that is not as it was recorded; absent when all is, as far as there is an end to compare with.
-    pub divergence: Option<Divergence>,
-}
-
-/// How a program that ran again did otherwise than when it was recorded.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum Divergence {
-    /// A call of its.
-    Call(CallDivergence),
-    /// A line that it printed; absent when there was none.
-    Line {
-        /// Which one, counted from 1.
-        n: usize,
-        /// What was recorded.
-        recorded: Option<String>,
-        /// What was printed now.
-        printed: Option<String>,
-    },
-    /// How it ended, as JSON of the value or words of the failure.
-    End {
-        /// What was recorded.
-        recorded: String,
-        /// How it ended now.
-        now: String,
-    },
-}
-
-impl Divergence {
-    /// The first thing by which an outcome differs from what was recorded of it.
-    fn between(end: &RunEnd, outcome: &RunOutcome) -> Option<Self> {
-        let lines = end.logs.len().max(outcome.logs.len());
-        for at in 0..lines {
-            let (recorded, printed) = (end.logs.get(at).cloned(), outcome.logs.get(at).cloned());
-            if recorded != printed {
-                return Some(Self::Line { n: at + 1, recorded, printed });
-            }
-        }
-        let spell = |result: Result<&Option<Value>, String>| match result {
-            Ok(Some(value)) => format!("value {value}"),
-            Ok(None) => "no value".to_owned(),
-            Err(failure) => failure,
-        };
-        let recorded =
-            spell(end.failure.as_ref().map_or(Ok(&end.result), |failure| Err(failure.to_string())));
-        let now = spell(outcome.result.as_ref().map_err(ToString::to_string));
-        (recorded != now).then_some(Self::End { recorded, now })
-    }
-}
-
-impl fmt::Display for Divergence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown =
-            |line: &Option<String>| line.as_ref().map_or("nothing".to_owned(), |line| format!("{line:?}"));
-        match self {
-            Self::Call(call) => call.fmt(f),
-            Self::Line { n, recorded, printed } => {
-                write!(
-                    f,
-                    "line {n} was {} when it was recorded, and is {} now",
-                    shown(recorded),
-                    shown(printed)
-                )
-            }
-            Self::End { recorded, now } => {
-                write!(f, "it ended with {recorded} when it was recorded, and with {now} now")
-            }
-        }
-    }
-}
-
 /// Runs programs against one pipeline. Cloning shares it.
 #[derive(Clone, Debug)]
 pub struct ProgramRunner {
@@ -200,7 +122,10 @@ impl ProgramRunner {
             seed: Some(origin.seed.to_string()),
         };
         let start = run.ledger.reserve().await.record_with(start, []);
-        self.run_from(run, origin, start, RecordedCalls::default()).await.0
+        let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
+        let (outcome, course) = self.run_from(&run, origin, state, RecordedCalls::default()).await;
+        end(&run, start, &outcome, course).await;
+        outcome
     }
 
     /// Runs a program again as it was recorded: its calls are answered from the recording, and no tool is touched (L-9).
@@ -214,21 +139,22 @@ impl ProgramRunner {
             state: recording.state.clone(),
             ..run
         };
-        let (outcome, call) =
-            self.run_from(run, recording.origin(false), None, recording.recorded_calls()).await;
-        let call = call.map(|call| Divergence::Call(*call));
-        let divergence =
-            call.or_else(|| recording.end.as_ref().and_then(|end| Divergence::between(end, &outcome)));
-        Replayed { outcome, divergence }
+        let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), None);
+        let calls = recording.recorded_calls(false);
+        let (outcome, course) = self.run_from(&run, recording.origin(false), state, calls).await;
+        Replayed::compare(recording, outcome, course)
     }
 
     /// Goes on with a run that was interrupted, from the first of its calls of whose end nothing is known (L-10).
     ///
     /// Calls that had settled are answered from the recording; what became of the others, `recording` says. Of `run`, its
-    /// ledger is the one that the recording is from, and its state what the session keeps now.
+    /// ledger is the one that the recording is from, and its state what the session keeps now. The program reads what was
+    /// kept when it started, and what it keeps goes to the session; what it had kept before it was interrupted does not
+    /// once more.
     ///
     /// # Errors
-    /// [`RecordingError::Ended`] when the run has come to its end.
+    /// [`RecordingError::Ended`] when the run has come to its end. [`RecordingError::Diverged`] when the program does not do
+    /// again what it had done; the ledger then has what was done, if anything, and no end of the run.
     pub async fn resume(&self, run: ProgramRun, recording: &Recording) -> Result<RunOutcome, RecordingError> {
         if recording.end.is_some() {
             return Err(RecordingError::Ended { call: recording.start.0.call.clone() });
@@ -239,35 +165,35 @@ impl ProgramRunner {
             description: recording.start.0.description.clone(),
             ..run
         };
-        let (start, calls) = (Some(recording.start.1), recording.recorded_calls());
-        let (outcome, divergence) = self.run_from(run, recording.origin(true), start, calls).await;
-        if let Some(divergence) = divergence {
-            tracing::warn!(%divergence, "a run that was to go on went another way");
+        let start = Some(recording.start.1);
+        let state =
+            recording.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
+        let state = state.for_session(run.state.clone(), recording.kept.clone());
+        let calls = recording.recorded_calls(true);
+        let (outcome, course) = self.run_from(&run, recording.origin(true), state, calls).await;
+        if let Some(divergence) = course.divergence() {
+            return Err(RecordingError::Diverged { divergence: Box::new(divergence) });
         }
+        end(&run, start, &outcome, course).await;
         Ok(outcome)
     }
 
-    /// A run whose start has the `seq` `start` in its ledger.
+    /// Runs the program from where it begins.
     async fn run_from(
         &self,
-        run: ProgramRun,
+        run: &ProgramRun,
         origin: Origin,
-        start: Option<u64>,
+        state: StateDraft,
         recorded: RecordedCalls,
-    ) -> (RunOutcome, Option<Box<CallDivergence>>) {
+    ) -> (RunOutcome, Course) {
         let begun = self.clock.monotonic();
         tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");
-        let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
-        let (mut inputs, mut divergence) = (String::new(), None);
+        let mut course = Course::default();
         let mut outcome = match self.pipeline.registry().view(run.scope.as_ref()) {
             Err(error) => RunOutcome::failed(RunFailure::new(RunFailureKind::Abort, error.to_string())),
             Ok(view) => {
-                let mut report = self.execute(&run, origin, view, state, recorded).await;
-                divergence = report.lane.divergence.take();
-                // What was taken before calls that never started came first.
-                inputs = std::mem::take(&mut report.lane.inputs);
-                inputs.push(' ');
-                inputs.push_str(&report.inputs);
+                let mut report = self.execute(run, origin, view, state, recorded).await;
+                course = Course::of(&mut report);
                 assemble(&run.limits, report)
             }
         };
@@ -275,10 +201,7 @@ impl ProgramRunner {
         let failed = outcome.result.as_ref().err().map(|failure| failure.kind.as_str());
         let RunStats { wall_ms, busy_ms, sub_calls, .. } = outcome.stats;
         tracing::debug!(call = %run.call, wall_ms, busy_ms, sub_calls, failed, "a program has ended");
-        let slot = run.ledger.reserve().await;
-        let inputs = inputs.trim().to_owned();
-        slot.record_with(|| RunEnd { inputs, ..RunEnd::new(run.call.clone(), &outcome) }, start);
-        (outcome, divergence)
+        (outcome, course)
     }
 
     fn bindings(&self, run: &ProgramRun, view: &RegistryView) -> Arc<Bindings> {
@@ -327,7 +250,9 @@ impl ProgramRunner {
         };
         let (handle, driver) =
             lane::open(self.pipeline.clone(), run.ledger.clone(), Arc::clone(&self.clock), root, config);
-        let driver = driver.with_recorded(recorded);
+        // A call that is not as it was recorded ends the run at once.
+        let cancel = run.cancel.child_token();
+        let driver = driver.with_recorded(recorded, cancel.clone());
         let request = RunRequest {
             bindings: self.bindings(run, &view),
             program: WrittenProgram {
@@ -340,7 +265,7 @@ impl ProgramRunner {
             clock: Arc::clone(&self.clock),
             limits: run.limits.clone(),
             state: state.clone(),
-            cancel: run.cancel.clone(),
+            cancel,
             logs: run.logs.clone(),
         };
         let mut report = self.runtime.run(request, handle, driver).await;
@@ -356,8 +281,14 @@ impl ProgramRunner {
     }
 }
 
+/// Records the end of a run whose start has the `seq` `start`.
+async fn end(run: &ProgramRun, start: Option<u64>, outcome: &RunOutcome, course: Course) {
+    let slot = run.ledger.reserve().await;
+    slot.record_with(|| RunEnd { inputs: course.inputs, ..RunEnd::new(run.call.clone(), outcome) }, start);
+}
+
 fn assemble(limits: &RunLimits, report: RunReport) -> RunOutcome {
-    let RunReport { result, logs, notes: engine_notes, inputs: _, lane, busy } = report;
+    let RunReport { result, logs, notes: engine_notes, inputs: _, stray: _, lane, busy } = report;
     let notes = notes::collect(&result, &logs, &lane, limits.forwarded_blocks, engine_notes);
     let LaneReport {
         sub_calls,
@@ -371,6 +302,7 @@ fn assemble(limits: &RunLimits, report: RunReport) -> RunOutcome {
         peak_in_flight,
         inputs: _,
         divergence: _,
+        missing: _,
     } = lane;
     let stats = RunStats {
         wall_ms: 0,

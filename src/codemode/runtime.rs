@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
-use crate::codemode::inputs::Origin;
+use crate::codemode::inputs::{Origin, Stray};
 use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
 use crate::codemode::state::StateDraft;
 use crate::codemode::written::WrittenProgram;
@@ -79,6 +79,8 @@ pub struct RunReport {
     pub notes: Vec<String>,
     /// What the program took after its last call, as text (see [`super::inputs`]).
     pub inputs: String,
+    /// How the program left its recording; absent when it did not, or had none.
+    pub stray: Option<Stray>,
     /// What the lane knows; complete, with every started call settled.
     pub lane: LaneReport,
     /// Time spent executing JavaScript.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::Stray;
 use crate::codemode::program::{Position, PreparedProgram};
 use crate::codemode::{LogLevel, LogSink};
 use crate::engine::allocator::BufferBudget;
@@ -35,10 +36,21 @@ pub(super) enum Trip {
     Queue = 10,
     /// A program that runs again did something else.
     Strayed = 11,
+    /// A program that runs again is where its recording ends.
+    Further = 12,
 }
 
 impl Trip {
     pub(super) const NONE: u8 = 0;
+
+    /// How this ends a program that runs again, if it is about that.
+    pub(super) fn stray(self) -> Option<Stray> {
+        match self {
+            Self::Strayed => Some(Stray::Otherwise),
+            Self::Further => Some(Stray::Further),
+            _ => None,
+        }
+    }
 
     pub(super) fn from_code(code: u8) -> Option<Self> {
         let all = [
@@ -53,6 +65,7 @@ impl Trip {
             Self::Panic,
             Self::Queue,
             Self::Strayed,
+            Self::Further,
         ];
         all.into_iter().find(|trip| *trip as u8 == code)
     }
@@ -77,6 +90,10 @@ impl Trip {
                 RunFailureKind::Abort,
                 "the program did something else than when it was recorded, so that it cannot be run again from there"
                     .to_owned(),
+            ),
+            Self::Further => (
+                RunFailureKind::Abort,
+                "the program goes on from where its recording ends".to_owned(),
             ),
             Self::Heap => (
                 RunFailureKind::Heap,

@@ -13,6 +13,7 @@
 #![cfg_attr(feature = "engine", doc = "```")]
 
 mod prompt;
+mod replay;
 mod session;
 mod step;
 
@@ -41,9 +42,8 @@ use crate::sdk::SdkCache;
 use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
-pub use session::{
-    Decision, ReplayError, RunOptions, Session, SessionCheckError, SessionError, SessionOptions,
-};
+pub use replay::{Decision, ReplayError};
+pub use session::{RunOptions, Session, SessionCheckError, SessionError, SessionOptions};
 pub use step::StepOptions;
 
 /// How long tools that were told to stop are waited for at the end of a run, unless the host says otherwise.
@@ -171,8 +171,13 @@ impl HostBuilder {
     /// Sets the engine for programs. Absent: in a mode with `run_code`, programs run in child processes of this program,
     /// whose `main` begins with `isolane::child::run_if_child()`; otherwise tools can be called, and programs cannot be
     /// run.
-    pub fn runtime(mut self, runtime: impl CodeRuntime + 'static) -> Self {
-        self.runtime = Some(Arc::new(runtime));
+    pub fn runtime(self, runtime: impl CodeRuntime + 'static) -> Self {
+        self.shared_runtime(Arc::new(runtime))
+    }
+
+    /// The same with one that others use as well.
+    pub fn shared_runtime(mut self, runtime: Arc<dyn CodeRuntime>) -> Self {
+        self.runtime = Some(runtime);
         self
     }
 

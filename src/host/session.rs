@@ -12,11 +12,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::codemode::check::{CheckError, CheckReport, check_text};
-use crate::codemode::lane::{RecordedCall, RecordedOutcome};
-use crate::codemode::{LogSink, ProgramRun, Recording, RecordingError, Replayed, SessionState};
+use crate::codemode::{LogSink, ProgramRun, SessionState};
 use crate::host::Host;
 use crate::ids::{CallId, ScopeId, SessionId};
-use crate::ledger::{Ledger, LedgerEvent, ToolCall, ToolResult, bound_value};
+use crate::ledger::{Ledger, ToolCall, ToolResult, bound_value};
 use crate::limits::RunLimits;
 use crate::outcome::{CallResult, RunFailure, RunFailureKind, RunOutcome};
 use crate::pipeline::CallRequest;
@@ -100,38 +99,6 @@ impl SessionOptions {
         self.ledger = Some(ledger);
         self
     }
-}
-
-/// What becomes of a call that had started when its run was interrupted (L-10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decision {
-    /// It is made again. Its effects may happen twice.
-    Retry,
-    /// It fails as `ABORTED`, and the program goes on from there.
-    Fail,
-    /// Somebody has to say: the run does not go on.
-    Ask,
-}
-
-/// Why a run cannot be run again, or go on.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReplayError {
-    /// The host runs no programs.
-    #[error("this host has no runtime for programs")]
-    NoRuntime,
-    /// The run is not there, or not whole.
-    #[error(transparent)]
-    Recording(#[from] RecordingError),
-    /// Somebody has to say what becomes of these calls.
-    #[error(
-        "nothing is known of the end of {}; say of each whether it is made again or fails",
-        .calls.iter().map(|call| format!("`{call}`")).collect::<Vec<_>>().join(", ")
-    )]
-    Undecided {
-        /// The calls.
-        calls: Vec<CallId>,
-    },
 }
 
 /// What one run may have of its own.
@@ -237,62 +204,10 @@ impl Session {
         runner.run(ProgramRun { call: self.next_call(), code, ..self.program_run(options) }).await
     }
 
-    /// Runs a program again as this session recorded it, from the events of its ledger (L-9): no tool is touched, nothing
-    /// is recorded or kept.
-    ///
-    /// # Errors
-    /// [`ReplayError`].
-    pub async fn replay(&self, events: &[LedgerEvent], call: &CallId) -> Result<Replayed, ReplayError> {
-        let runner = self.inner.host.shared.runner.as_ref().ok_or(ReplayError::NoRuntime)?;
-        let recording = Recording::find(events, call)?;
-        Ok(runner.replay(self.program_run(RunOptions::default()), &recording).await)
-    }
-
-    /// Goes on with a run of this session that was interrupted (L-10): the host's process ended in the middle of it. Calls
-    /// that had settled are answered from `events`; `decide` says what becomes of those that had started and of whose end
-    /// nothing is known.
-    ///
-    /// # Errors
-    /// [`ReplayError`]; with [`ReplayError::Undecided`] nothing has been done.
-    pub async fn resume(
-        &self,
-        events: &[LedgerEvent],
-        call: &CallId,
-        decide: impl Fn(&RecordedCall) -> Decision,
-    ) -> Result<RunOutcome, ReplayError> {
-        let runner = self.inner.host.shared.runner.as_ref().ok_or(ReplayError::NoRuntime)?;
-        let mut recording = Recording::find(events, call)?;
-        let mut undecided = Vec::new();
-        for recorded in recording.calls.values_mut() {
-            if matches!(recorded.outcome, RecordedOutcome::Settled(_)) {
-                continue;
-            }
-            match decide(recorded) {
-                Decision::Retry => recorded.outcome = RecordedOutcome::Again,
-                Decision::Fail => recorded.outcome = RecordedOutcome::Lost,
-                Decision::Ask => undecided.push(recorded.start.call.clone()),
-            }
-        }
-        if !undecided.is_empty() {
-            return Err(ReplayError::Undecided { calls: undecided });
-        }
-        Ok(runner.resume(self.program_run(RunOptions::default()), &recording).await?)
-    }
-
-    /// What may be decided of a call without asking: that a tool which says that it can be called again is (L-10).
-    pub fn retry_if_idempotent(&self) -> impl Fn(&RecordedCall) -> Decision + use<> {
-        let view = self.view().ok();
-        move |recorded| {
-            let tool = view.as_ref().and_then(|view| view.get(recorded.start.tool.as_str()));
-            let idempotent = tool.is_some_and(|tool| tool.definition().scheduler().idempotent);
-            if idempotent { Decision::Retry } else { Decision::Ask }
-        }
-    }
-
-    fn program_run(&self, options: RunOptions) -> ProgramRun {
+    pub(super) fn program_run(&self, options: RunOptions) -> ProgramRun {
         let shared = &self.inner.host.shared;
         ProgramRun {
-            call: "replay".into(),
+            call: "".into(),
             parent: None,
             code: String::new(),
             description: options.description,

@@ -22,7 +22,7 @@ mod tests;
 mod transcript;
 mod writer;
 
-pub use depth::MAX_VALUE_DEPTH;
+pub use depth::{MAX_VALUE_DEPTH, is_too_deep};
 pub(crate) use depth::{bound_content, bound_value};
 pub use event::{EventBody, FORMAT_SCHEMA, FORMAT_VERSION, LedgerEvent};
 pub use handle::{Ledger, LedgerError, LedgerOptions, SessionLedgers};
@@ -32,7 +32,7 @@ pub use record::{
     CodeDispatchStart, PresetChosen, RunEnd, RunEnding, RunStart, SandboxMode, SandboxModeSet, Settled,
     StatePut, ToolCall, ToolResult,
 };
-pub use redact::{Redactor, SensitiveArguments};
+pub use redact::{Redactor, SensitiveArguments, same_arguments};
 pub use slot::Slot;
 #[cfg(test)]
 pub(crate) use store::WatchedStore;

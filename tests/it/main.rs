@@ -17,9 +17,12 @@ mod cli;
 mod clones;
 mod globals;
 mod hostile;
+mod killed_runs;
 mod limits;
 mod policies;
 mod programs;
+#[path = "../killed/random.rs"]
+mod random;
 mod readme;
 mod replay;
 mod reported;

@@ -3,16 +3,18 @@
 //! Owns what has to be the same, what has to be noticed, and what may be done twice. Each run is recorded by one host and
 //! run again by another, whose tools would fail if they were touched.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use isolane::codemode::{Divergence, Recording, RecordingError};
+use isolane::codemode::lane::RecordedOutcome;
+use isolane::codemode::{LogLevel, LogSink, Recording, RecordingError, Replayed, SessionState};
 use isolane::ids::CallId;
 use isolane::ledger::{EventBody, LedgerEvent};
 use isolane::limits::RunLimits;
-use isolane::outcome::RunOutcome;
+use isolane::outcome::RunFailureKind;
 use isolane::tool::{Tool, ToolError};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::{Host, Isolation, said, tool};
 
@@ -43,18 +45,17 @@ fn untouchable() -> Vec<Tool> {
     names.map(|name| tool(name, &json!({}), &[], refuse)).into()
 }
 
-async fn replayed(
-    events: &[LedgerEvent],
-    call: &str,
-    isolation: Isolation,
-) -> (RunOutcome, Option<Divergence>) {
+async fn replayed(events: &[LedgerEvent], call: &str, isolation: Isolation) -> Replayed {
     let host =
         Host::assemble(RunLimits::default(), untouchable(), isolane::clock::SystemClock::shared(), isolation);
     let recording = Recording::find(events, &CallId::from(call)).unwrap();
     let run = host.program_run("", RunLimits::default());
     let replayed = host.runner.replay(run, &recording).await;
     assert!(host.events().is_empty(), "a replay left events");
-    (replayed.outcome, replayed.divergence)
+    if let Err(failure) = &replayed.outcome.result {
+        assert_ne!(failure.kind, RunFailureKind::WallTimeout, "a replay waited for what cannot come");
+    }
+    replayed
 }
 
 /// L-9: whatever a program takes from outside, it takes again, in either isolation.
@@ -69,7 +70,8 @@ async fn a_program_that_is_run_again_does_the_same() {
         let events = host.events();
         for (index, (program, outcome)) in outcomes.iter().enumerate() {
             for again in [Isolation::Process, Isolation::InProcess] {
-                let (now, divergence) = replayed(&events, &format!("r{}", index + 1), again).await;
+                let Replayed { outcome: now, divergence, .. } =
+                    replayed(&events, &format!("r{}", index + 1), again).await;
                 assert_eq!(divergence, None, "{program}: {}", said(&now));
                 assert_eq!((&now.logs, &now.result), (&outcome.logs, &outcome.result), "{program}");
             }
@@ -92,19 +94,78 @@ async fn a_program_that_does_something_else_is_noticed() {
         let text = serde_json::to_string(&events).unwrap().replace(from, to);
         serde_json::from_str::<Vec<LedgerEvent>>(&text).unwrap()
     };
-    let told = async |events: Vec<LedgerEvent>| {
-        let (_, divergence) = replayed(&events, "r1", Isolation::InProcess).await;
-        divergence.map(|divergence| divergence.to_string()).unwrap_or_default()
+    let told = async |from: &str, to: &str| {
+        let mut told = Vec::new();
+        for isolation in [Isolation::InProcess, Isolation::Process] {
+            let divergence = replayed(&changed(from, to), "r1", isolation).await.divergence;
+            told.push(divergence.map(|divergence| divergence.to_string()).unwrap_or_default());
+        }
+        assert_eq!(told[0], told[1]);
+        told.swap_remove(0)
     };
-    assert_eq!(
-        told(changed("b: 2", "b: 3")).await,
-        "call 1 was `add` with {\"a\":1,\"b\":2} when it was recorded, and is `add` with {\"a\":1,\"b\":3} now"
-    );
-    assert_eq!(
-        told(changed("log(n)", "log(n + 1)")).await,
-        "line 1 was \"3\" when it was recorded, and is \"4\" now"
-    );
-    assert!(told(changed("return await", "void await")).await.contains("and with no value now"));
+    let mut all = Vec::new();
+    for (from, to) in [
+        ("b: 2", "b: 3"),
+        ("await tools.add({ a: 1, b: 2 })", "3"),
+        ("const n", "Date.now(); const n"),
+        ("const n", "setTimeout(() => {}, 1); await 0; const n"),
+        ("log(n)", "log(n + 1)"),
+        ("return await", "tools.echo({ n: n + 1 }); return await"),
+        ("return await tools.echo({ n })", "return n"),
+        ("return await", "void await"),
+        ("return await", "await tools.echo({ n }); return await"),
+        ("return await", "await new Promise((done) => setTimeout(done, 9e5)); return await"),
+    ] {
+        all.push(format!("{to}\n  {}", told(from, to).await));
+    }
+    insta::assert_snapshot!(all.join("\n"), @"");
+}
+
+/// L-9, CM-30: a run that was ended from outside ends there again, at once; what it waited for is not waited for.
+#[tokio::test]
+async fn a_run_that_was_cancelled_ends_where_it_was() {
+    for isolation in [Isolation::Process, Isolation::InProcess] {
+        let host = Host::isolated(RunLimits::default(), isolation);
+        let program = "console.log(await tools.add({ a: 1, b: 2 })); await tools.slow({ ms: 1e6 }); return 1";
+        let (cancel, logs) = (CancellationToken::new(), Arc::new(CancelAtFirstLine::default()));
+        logs.0.set(cancel.clone()).unwrap();
+        let mut run = host.program_run(program, RunLimits::default());
+        (run.cancel, run.logs) = (cancel, Some(logs as _));
+        let outcome = host.runner.run(run).await;
+        assert_eq!(outcome.result.as_ref().unwrap_err().kind, RunFailureKind::Abort);
+        let Replayed { outcome: now, divergence, is_whole } =
+            replayed(&host.events(), "none", isolation).await;
+        assert_eq!((divergence, is_whole), (None, true), "{}", said(&now));
+        assert_eq!((now.logs, now.result), (outcome.logs, outcome.result));
+    }
+}
+
+/// Ends the run when its program prints.
+#[derive(Default)]
+struct CancelAtFirstLine(OnceLock<CancellationToken>);
+
+impl LogSink for CancelAtFirstLine {
+    fn line(&self, _level: LogLevel, _text: &str) {
+        self.0.get().unwrap().cancel();
+    }
+}
+
+/// L-9: of a run that was interrupted, what there is is run again, and nothing beyond it is done.
+#[tokio::test]
+async fn a_run_that_was_interrupted_is_run_again_up_to_there() {
+    let host = Host::new();
+    let program = "console.log('begins'); const all = []; for (let n = 0; n < 9; n++) all.push(tools.echo({ n })); \
+                   await all[0]; await Promise.all(all); return await tools.add({ a: 1, b: 2 })";
+    assert!(host.run(program).await.result.is_ok());
+    let events = host.events();
+    for cut in 1..events.len() - 1 {
+        for isolation in [Isolation::Process, Isolation::InProcess] {
+            let Replayed { outcome, divergence, is_whole } = replayed(&events[..cut], "r1", isolation).await;
+            assert_eq!((divergence, is_whole), (None, false), "cut at {cut}: {}", said(&outcome));
+            assert_eq!(outcome.logs, ["begins"]);
+            assert!(said(&outcome).contains("interrupted here"), "cut at {cut}: {}", said(&outcome));
+        }
+    }
 }
 
 /// L-9, T-12: what was not recorded is said to be missing.
@@ -176,5 +237,53 @@ async fn a_run_goes_on_from_wherever_it_was_cut_off() {
             // Not made again unless somebody says so: the program is told.
             assert!(lost, "cut at {cut}: {}", said(&outcome));
         }
+    }
+}
+
+/// L-10, CM-11: a run that goes on reads what was kept when it started, and keeps nothing twice.
+#[tokio::test]
+async fn what_a_run_kept_before_it_was_interrupted_is_not_kept_twice() {
+    let program = "
+        state.set('n', (state.get('n') ?? 0) + 1); state.commit();
+        await tools.append({ n: state.get('n') });
+        state.set('n', state.get('n') + 10); state.set('m', 1);
+        return state.get('n');
+    ";
+    let (_, append) = counted();
+    let first = Host::with_tools(RunLimits::default(), vec![append]);
+    first.run("state.set('n', 100)").await;
+    assert_eq!(first.run(program).await.result, Ok(Some(json!(111))));
+    let events = first.events();
+    let puts = |events: &[LedgerEvent]| {
+        let put = |event: &LedgerEvent| match &event.body {
+            EventBody::StatePut(put) => Some((put.key.clone(), put.value.as_deref().cloned())),
+            _ => None,
+        };
+        events.iter().filter_map(put).collect::<Vec<_>>()
+    };
+    let begins = events
+        .iter()
+        .position(|event| matches!(&event.body, EventBody::RunStart(start) if *start.call.as_str() == *"r2"));
+    for cut in begins.unwrap() + 1..events.len() - 3 {
+        let left = &events[..cut];
+        let (_, append) = counted();
+        let host = Host::with_tools(RunLimits::default(), vec![append]);
+        let mut recording = Recording::find(left, &CallId::from("r2")).unwrap();
+        for call in recording.calls.values_mut() {
+            if let RecordedOutcome::Lost = call.outcome {
+                call.outcome = RecordedOutcome::Again;
+            }
+        }
+        let mut run = host.program_run("", RunLimits::default());
+        run.state = SessionState::restored(left);
+        let state = run.state.clone();
+        let outcome = host.runner.resume(run, &recording).await.unwrap();
+        assert_eq!(outcome.result, Ok(Some(json!(111))), "cut at {cut}");
+        assert_eq!(
+            [state.get("n"), state.get("m")].map(|value| value.as_deref().cloned()),
+            [Some(json!(111)), Some(json!(1))]
+        );
+        let all = [puts(left), puts(&host.events())].concat();
+        assert_eq!(all, puts(&events), "cut at {cut}");
     }
 }

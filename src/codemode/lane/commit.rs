@@ -148,6 +148,12 @@ impl LaneDriver {
         self.handle.close();
         let aside = std::mem::take(&mut self.aside);
         for queued in aside.into_iter().chain(self.handle.drop_queued()) {
+            // It is compared all the same: nobody may have waited for it.
+            if self.divergence.is_none()
+                && let Err(divergence) = self.recorded.take(queued.n, &queued.tool, &queued.args)
+            {
+                self.divergence = Some(divergence);
+            }
             self.records.never_started(self.root.parent.sub_call(queued.n), queued.tool);
             // They have no event that could keep it.
             self.inputs.push(' ');

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use serde_json::Value;
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::clock::Clock;
 use crate::codemode::lane::commit::Started;
@@ -60,6 +60,8 @@ pub struct LaneDriver {
     /// What is known from a recording; nothing in a run that is made for the first time.
     pub(super) recorded: RecordedCalls,
     pub(super) divergence: Option<Box<CallDivergence>>,
+    /// Ends the run from within.
+    stop: CancellationToken,
     /// Calls that never start, because they did not when the run was recorded.
     pub(super) aside: Vec<Queued>,
     /// What the program took before calls that never started.
@@ -99,14 +101,18 @@ impl LaneDriver {
             next_commit: 1,
             recorded: RecordedCalls::default(),
             divergence: None,
+            stop: CancellationToken::new(),
             aside: Vec::new(),
             inputs: String::new(),
         }
     }
 
     /// Answers calls from a recording, as far as it goes (L-9, L-10).
-    pub fn with_recorded(mut self, recorded: RecordedCalls) -> Self {
+    ///
+    /// `stop` ends the run: it is raised when the program makes another call than is recorded.
+    pub fn with_recorded(mut self, recorded: RecordedCalls, stop: CancellationToken) -> Self {
         self.recorded = recorded;
+        self.stop = stop;
         self
     }
 
@@ -126,6 +132,7 @@ impl LaneDriver {
         report.peak_in_flight = self.handle.peak_in_flight();
         report.inputs = std::mem::take(&mut self.inputs);
         report.divergence = self.divergence.take();
+        report.missing = self.recorded.missing();
         report
     }
 
@@ -173,6 +180,7 @@ impl LaneDriver {
             Err(divergence) => {
                 self.divergence = Some(divergence);
                 self.handle.end(Ending::Cancelled);
+                self.stop.cancel();
                 return self.aside.push(queued);
             }
         };
@@ -223,6 +231,10 @@ impl LaneDriver {
         let prepared = Arc::new(prepared);
         match route {
             Route::Dispatch => {
+                if !self.is_written(event).await {
+                    let failure = aborted_before_dispatch(&prepared.call().tool);
+                    return self.arrive(n, Arrival::Finish(prepared, Err(failure))).await;
+                }
                 self.reach(n, Stage::Underway(Arc::clone(&prepared), None));
                 if pipeline.classify_again(class, &prepared) == Concurrency::Exclusive {
                     self.empty_pool().await;
@@ -234,6 +246,15 @@ impl LaneDriver {
             Route::PostResult(result) => self.arrive(n, Arrival::Review(prepared, result)).await,
             Route::Final(result) => self.arrive(n, Arrival::Finish(prepared, result)).await,
         }
+    }
+
+    /// Waits until the start of a call is in the store, in a run that may have to go on after a crash: nobody could know
+    /// later that it had started (L-10). False when the run has ended and the store takes longer than a body may. A store
+    /// that failed is not waited for: whoever keeps the ledger hears of it elsewhere.
+    async fn is_written(&mut self, event: Option<u64>) -> bool {
+        let Some(seq) = event.filter(|_| self.config.record_values) else { return true };
+        let ledger = self.ledger.clone();
+        self.ordered(ledger.written(seq)).await.is_some()
     }
 
     /// Records that the call starts, in the ledger and for the report. Returns the event's `seq`.

@@ -9,7 +9,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::ids::ToolName;
-use crate::ledger::CodeDispatchStart;
+use crate::ledger::{CodeDispatchStart, same_arguments};
 use crate::outcome::{CallFailure, CallResult, ErrorCode};
 
 /// One call of a run that was recorded.
@@ -39,29 +39,29 @@ pub enum RecordedOutcome {
 pub struct RecordedCalls {
     /// The calls that had started.
     pub calls: BTreeMap<u64, RecordedCall>,
-    /// The run had come to its end: what it had not started then, it never does.
+    /// Nothing is done beyond the recording: what had not started then, never does.
     pub complete: bool,
 }
 
 /// The first call that a program makes otherwise than when it was recorded.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallDivergence {
     /// Its number, counted from 1.
     pub n: u64,
     /// What was recorded.
     pub recorded: (ToolName, Value),
-    /// What the program calls now.
-    pub made: (ToolName, Value),
+    /// What the program calls now; absent when it makes no such call.
+    pub made: Option<(ToolName, Value)>,
 }
 
 impl fmt::Display for CallDivergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { n, recorded, made } = self;
-        write!(
-            f,
-            "call {n} was `{}` with {} when it was recorded, and is `{}` with {} now",
-            recorded.0, recorded.1, made.0, made.1
-        )
+        write!(f, "call {n} was `{}` with {} when it was recorded, and is ", recorded.0, recorded.1)?;
+        match made {
+            Some((tool, args)) => write!(f, "`{tool}` with {args} now"),
+            None => write!(f, "not made now"),
+        }
     }
 }
 
@@ -82,11 +82,18 @@ impl RecordedCalls {
         args: &Value,
     ) -> Result<Option<RecordedCall>, Box<CallDivergence>> {
         let Some(recorded) = self.calls.remove(&n) else { return Ok(None) };
-        if recorded.start.tool == *tool && *recorded.start.arguments == *args {
+        if recorded.start.tool == *tool && same_arguments(&recorded.start.arguments, args) {
             return Ok(Some(recorded));
         }
         let was = (recorded.start.tool.clone(), (*recorded.start.arguments).clone());
-        Err(Box::new(CallDivergence { n, recorded: was, made: (tool.clone(), args.clone()) }))
+        Err(Box::new(CallDivergence { n, recorded: was, made: Some((tool.clone(), args.clone())) }))
+    }
+
+    /// The first call that was recorded and has not been made, of a run that is at its end.
+    pub(super) fn missing(&mut self) -> Option<Box<CallDivergence>> {
+        let (n, RecordedCall { start, .. }) = self.calls.pop_first()?;
+        let recorded = (start.tool, (*start.arguments).clone());
+        Some(Box::new(CallDivergence { n, recorded, made: None }))
     }
 }
 

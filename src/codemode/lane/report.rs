@@ -36,6 +36,8 @@ pub struct LaneReport {
     pub inputs: String,
     /// The first call that was not as it was recorded; absent when there is none, or nothing was recorded.
     pub divergence: Option<Box<CallDivergence>>,
+    /// The first call that was recorded and not made; absent when all were, or nothing was recorded.
+    pub missing: Option<Box<CallDivergence>>,
 }
 
 /// What is known of one sub-call while the lane works.

@@ -52,6 +52,7 @@ impl CodeRuntime for Scripted {
                 logs: Vec::new(),
                 notes: Vec::new(),
                 inputs: String::new(),
+                stray: None,
                 lane,
                 busy: Duration::from_millis(3),
             }

@@ -34,7 +34,7 @@ pub enum Said {
     /// The program is to be reviewed; if it may run, the child is to be told with [`ToChild::Go`].
     Review(Box<PreparedProgram>),
     /// The program has ended. Nothing may come after this.
-    Ended(Finish, Option<Value>),
+    Ended(Box<Finish>, Option<Value>),
     /// Nothing was read: a question came, and the child is to take what it was answered before it gets another answer.
     Later,
 }
@@ -204,11 +204,11 @@ impl Conversation {
         if finish.inputs.len() > MAX_INPUT_BYTES {
             return Err(Violation::Limit("the limit of what a program takes between two calls"));
         }
-        let Some(text) = value else { return Ok(Said::Ended(finish, None)) };
+        let Some(text) = value else { return Ok(Said::Ended(Box::new(finish), None)) };
         self.print(text.len())?;
         let value = serde_json::from_str(text)
             .map_err(|error| Violation::Malformed { kind: "ended", reason: error.to_string() })?;
-        Ok(Said::Ended(finish, Some(value)))
+        Ok(Said::Ended(Box::new(finish), Some(value)))
     }
 
     /// Appends outcomes of calls, as many as are there and have room. Wakes `context` when there are more.

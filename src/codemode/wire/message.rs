@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::codemode::bindings::Bindings;
-use crate::codemode::inputs::Origin;
+use crate::codemode::inputs::{Origin, Stray};
 use crate::codemode::lane::Settlement;
 use crate::codemode::program::PreparedProgram;
 use crate::codemode::{LogLevel, StateError};
@@ -164,6 +164,8 @@ pub struct Finish {
     pub busy: Duration,
     /// What the program took after its last call.
     pub inputs: String,
+    /// How it left its recording; absent when it did not, or had none.
+    pub stray: Option<Stray>,
     /// Whether the child is to be used again.
     pub again: bool,
 }

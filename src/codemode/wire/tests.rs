@@ -13,6 +13,7 @@ use super::conversation::{Conversation, Said};
 use super::*;
 use crate::clock::ManualClock;
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::Stray;
 use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneDriver, LaneRoot, SubmitError};
 use crate::codemode::program::{ProgramLimits, ToolHints, prepare};
 use crate::codemode::{LogLevel, SessionState, StateError};
@@ -43,6 +44,7 @@ fn end(value: Option<&str>) -> ToHost<'_> {
             notes: vec![],
             busy: Duration::ZERO,
             inputs: String::new(),
+            stray: None,
             again: true,
         },
         value,
@@ -94,7 +96,7 @@ proptest! {
     ) {
         let level = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error][level];
         let failure = RunFailure { line: Some(3), stack: Some(other.clone()), ..RunFailure::new(RunFailureKind::Heap, &text) };
-        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, inputs: other.clone(), again };
+        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, inputs: other.clone(), stray: again.then_some(Stray::Further), again };
         let message = match which {
             0 => ToHost::Ready(&text),
             1 => ToHost::Call { n, tool, args: &text, inputs: &other },
@@ -374,6 +376,7 @@ fn what_cannot_be_read_ends_the_conversation() {
         notes: vec![],
         busy: Duration::ZERO,
         inputs: String::new(),
+        stray: None,
         again: false,
     };
     let both = ToHost::Ended { finish: failed, value: Some("1") };

@@ -130,6 +130,10 @@ impl Outside for Far {
         Ok(n)
     }
 
+    fn outstanding(&self) -> u64 {
+        self.calls.get().saturating_sub(self.delivered.get())
+    }
+
     fn line(&self, level: LogLevel, text: &str) {
         let mut link = self.link.borrow_mut();
         link.write(&ToHost::Line(level, text));

@@ -189,7 +189,7 @@ impl Child {
     }
 
     fn tell(&self, ended: Ended, again: bool) {
-        let Ended { result, busy, notes, inputs } = ended;
+        let Ended { result, busy, notes, inputs, stray } = ended;
         let (value, mut failure) = match result {
             Ok(value) => (value.map(|value| value.to_string()), None),
             Err(failure) => (None, Some(failure)),
@@ -197,7 +197,7 @@ impl Child {
         if let Some(failure) = &mut failure {
             shorten(&mut failure.message);
         }
-        let finish = Finish { failure, notes, busy, inputs, again };
+        let finish = Finish { failure, notes, busy, inputs, stray, again };
         let mut link = self.link.borrow_mut();
         link.write(&ToHost::Ended { finish, value: value.as_deref() });
         link.flush();

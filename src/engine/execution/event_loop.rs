@@ -70,13 +70,15 @@ fn next_event(isolate: &mut FreshIsolate, settled_last: bool) -> Option<Event> {
             Ok(Next::Event(event)) => return Some(event),
             Ok(Next::Whatever) => {
                 let event = outside.next(Waiting { timers, clock, meter, settled_last });
-                return match event {
-                    // It waits for more than it got the last time, when it was at its end.
-                    Some(Event::Settled(_) | Event::Timer(_)) if feed.ends() => {
-                        Some(Event::Trip(Trip::Strayed))
-                    }
-                    event => event.map(|event| feed.took(event)),
-                };
+                return event.map(|event| feed.took(event));
+            }
+            Ok(Next::End { undelivered }) => {
+                if let Some(trip) = meter.over() {
+                    return Some(Event::Trip(trip));
+                }
+                // Whatever it waits for did not come the last time, either: there is no sense in waiting for it.
+                let waits = undelivered || timers.waiting() > 0 || outside.outstanding() > 0;
+                return waits.then_some(Event::Trip(Trip::Further));
             }
             // Timers fire when it is their turn, not when they are due.
             Ok(Next::Wait) => {

@@ -40,6 +40,11 @@ pub(in crate::engine) enum Next {
     Event(Event),
     /// Outcomes that have not come yet.
     Wait,
+    /// Nothing: here the program was at its end, and what waits to be given never was.
+    End {
+        /// There are such outcomes.
+        undelivered: bool,
+    },
 }
 
 impl Feed {
@@ -83,7 +88,7 @@ impl Feed {
                 }
             }
             Some(_) => return Err(Trip::Strayed),
-            None if self.ends => return Err(Trip::Strayed),
+            None if self.ends => return Err(Trip::Further),
             None => {
                 let millis = u64::try_from(self.spent.saturating_add(passed).as_millis()).unwrap_or(u64::MAX);
                 // A run that goes on may begin before the last reading of the one before.
@@ -102,6 +107,7 @@ impl Feed {
     /// What is to be given next.
     pub(in crate::engine) fn next(&mut self, timers: &mut Timers) -> Result<Next, Trip> {
         match self.again.peek() {
+            None if self.ends => Ok(Next::End { undelivered: !self.early.is_empty() }),
             None if !self.early.is_empty() => {
                 let early = std::mem::take(&mut self.early).into_values().collect();
                 Ok(Next::Event(self.took(Event::Settled(early))))
@@ -137,10 +143,5 @@ impl Feed {
             Event::Trip(_) => {}
         }
         event
-    }
-
-    /// Whether nothing may come after the recording.
-    pub(in crate::engine) fn ends(&self) -> bool {
-        self.ends
     }
 }

@@ -18,11 +18,11 @@ use serde_json::Value;
 
 use crate::clock::SystemClock;
 use crate::codemode::bindings::Bindings;
-use crate::codemode::inputs::Origin;
+use crate::codemode::inputs::{Origin, Stray};
 use crate::codemode::program::PreparedProgram;
 use crate::engine::isolate::FreshIsolate;
 use crate::engine::lost::Running;
-use crate::engine::state::{RunState, Timers};
+use crate::engine::state::{RunState, Timers, Trip};
 use crate::engine::supervision::Meter;
 use crate::limits::RunLimits;
 use crate::outcome::{RunFailure, RunFailureKind};
@@ -53,12 +53,14 @@ pub(super) struct Ended {
     pub(super) notes: Vec<String>,
     /// What the program took after its last call (L-9).
     pub(super) inputs: String,
+    /// How it left its recording; absent when it did not, or had none.
+    pub(super) stray: Option<Stray>,
 }
 
 impl Ended {
     /// Without a word of the program itself.
     pub(super) fn without_program(failure: RunFailure, busy: Duration) -> Self {
-        Self { result: Err(failure), busy, notes: Vec::new(), inputs: String::new() }
+        Self { result: Err(failure), busy, notes: Vec::new(), inputs: String::new(), stray: None }
     }
 }
 
@@ -68,7 +70,10 @@ pub(super) fn execute(isolate: &mut FreshIsolate, execution: Execution, begun: i
     let Execution { program, bindings, limits, meter, outside, origin, spent } = execution;
     let feed = match Feed::new(&origin, spent) {
         Ok(feed) => feed,
-        Err(trip) => return Ended::without_program(trip.failure(&limits), meter.busy()),
+        Err(trip) => {
+            let ended = Ended::without_program(trip.failure(&limits), meter.busy());
+            return Ended { stray: trip.stray(), ..ended };
+        }
     };
     let state = RunState {
         context: isolate.context.clone(),
@@ -99,7 +104,8 @@ pub(super) fn execute(isolate: &mut FreshIsolate, execution: Execution, begun: i
         }
         Err(failure) => (Err(failure), Vec::new()),
     };
-    Ended { result, busy: meter.busy(), notes, inputs }
+    let stray = if result.is_err() { meter.tripped().and_then(Trip::stray) } else { None };
+    Ended { result, busy: meter.busy(), notes, inputs, stray }
 }
 
 fn left_timers(count: usize) -> String {

@@ -81,7 +81,7 @@ impl InProcessRuntime {
             Ok(host) => self.start(request, &handle, &lane, &logs, &host, &mut notes).await,
             Err(failure) => Err(failure),
         };
-        let Ended { mut result, busy, notes: ended, inputs } =
+        let Ended { mut result, busy, notes: ended, inputs, stray } =
             started.unwrap_or_else(|failure| Ended::without_program(failure, Duration::ZERO));
         notes.extend(ended);
         handle.close();
@@ -90,7 +90,7 @@ impl InProcessRuntime {
         if let Err(failure) = &mut result {
             shorten(&mut failure.message);
         }
-        RunReport { result, logs: printed, notes, inputs, lane: report, busy }
+        RunReport { result, logs: printed, notes, inputs, stray, lane: report, busy }
     }
 
     /// Runs the program to its end, or to the point where its thread is lost.

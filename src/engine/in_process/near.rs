@@ -73,6 +73,10 @@ impl Outside for Near {
         })
     }
 
+    fn outstanding(&self) -> u64 {
+        self.handle.outstanding()
+    }
+
     fn line(&self, level: LogLevel, text: &str) {
         self.logs.push(level, text);
     }

@@ -254,7 +254,7 @@ impl Run<'_> {
                 Some(Said::Review(program)) => {
                     self.reviewing = self.review.take().map(|review| review(Arc::new(*program)));
                 }
-                Some(Said::Ended(finish, value)) => return Ok(Some((finish, value))),
+                Some(Said::Ended(finish, value)) => return Ok(Some((*finish, value))),
             }
         }
         // There may be more, and the lane has its turn first.
@@ -345,7 +345,7 @@ impl Run<'_> {
 
     /// The child said how the program ended.
     fn finished(&mut self, finish: Finish, value: Option<serde_json::Value>) -> (Ended, bool) {
-        let Finish { failure, notes, busy, inputs, again } = told_briefly(finish);
+        let Finish { failure, notes, busy, inputs, stray, again } = told_briefly(finish);
         let busy = busy.min(self.begun.monotonic());
         let stopped = self.stopping.is_some();
         let result = match (self.judged(), failure) {
@@ -363,7 +363,7 @@ impl Run<'_> {
         };
         let mut all = std::mem::take(&mut self.notes);
         all.extend(notes);
-        (Ended { result, busy, notes: all, inputs }, again && !stopped)
+        (Ended { result, busy, notes: all, inputs, stray }, again && !stopped)
     }
 
     /// The child has ended without a word.

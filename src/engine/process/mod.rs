@@ -81,7 +81,7 @@ impl ProcessRuntime {
         request.cancel = cancel.clone();
         let _cancels = cancel.drop_guard();
         let started = self.start(request, &handle, &lane, &logs).await;
-        let Ended { mut result, busy, notes, inputs } =
+        let Ended { mut result, busy, notes, inputs, stray } =
             started.unwrap_or_else(|failure| Ended::without_program(failure, Duration::ZERO));
         handle.close();
         let report = shared_lane::finish(&handle, lane).await;
@@ -89,7 +89,7 @@ impl ProcessRuntime {
         if let Err(failure) = &mut result {
             shorten(&mut failure.message);
         }
-        RunReport { result, logs: printed, notes, inputs, lane: report, busy }
+        RunReport { result, logs: printed, notes, inputs, stray, lane: report, busy }
     }
 
     async fn start(

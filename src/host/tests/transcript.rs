@@ -46,6 +46,7 @@ impl CodeRuntime for Calls {
                 logs,
                 notes: Vec::new(),
                 inputs: String::new(),
+                stray: None,
                 lane,
                 busy: Duration::from_millis(3),
             }

@@ -114,7 +114,14 @@ impl Liar {
 }
 
 fn finish(again: bool) -> Finish {
-    Finish { failure: None, notes: Vec::new(), busy: Duration::ZERO, inputs: String::new(), again }
+    Finish {
+        failure: None,
+        notes: Vec::new(),
+        busy: Duration::ZERO,
+        inputs: String::new(),
+        stray: None,
+        again,
+    }
 }
 
 fn greeting(protocol: u32, version: &str, failure: Option<&str>) -> String {
