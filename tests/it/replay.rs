@@ -11,7 +11,7 @@ use isolane::codemode::{LogLevel, LogSink, Recording, RecordingError, Replayed, 
 use isolane::ids::CallId;
 use isolane::ledger::{EventBody, LedgerEvent};
 use isolane::limits::RunLimits;
-use isolane::outcome::RunFailureKind;
+use isolane::outcome::{RunFailureKind, RunOutcome};
 use isolane::tool::{Tool, ToolError};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -76,6 +76,38 @@ async fn a_program_that_is_run_again_does_the_same() {
                 assert_eq!((&now.logs, &now.result), (&outcome.logs, &outcome.result), "{program}");
             }
         }
+    }
+}
+
+/// L-9: a long run gives the same bytes.
+#[tokio::test]
+async fn two_thousand_calls_give_the_same_bytes() {
+    let program = "
+        const all = [], draw = () => Math.floor(Math.random() * 1e9);
+        for (let n = 0; n < 1000; n++) {
+            const { args } = await tools.echo({ n, luck: draw(), at: Date.now(), id: crypto.randomUUID() });
+            all.push(args);
+            if (n % 100 === 0) console.log(n, args);
+        }
+        const order = [];
+        await Promise.all(Array.from({ length: 1000 }, async (_, n) => {
+            const { args } = await tools.echo({ n, luck: draw() });
+            order.push(args.n); all.push(args);
+        }));
+        console.log(order.join());
+        return all;
+    ";
+    let host = Host::new();
+    let outcome = host.run(program).await;
+    let events = host.events();
+    assert_eq!(outcome.stats.sub_calls, 2_000);
+    let bytes = |outcome: &RunOutcome| {
+        (outcome.logs.join("\n"), serde_json::to_string(outcome.result.as_ref().unwrap()).unwrap())
+    };
+    for isolation in [Isolation::Process, Isolation::InProcess] {
+        let again = replayed(&events, "r1", isolation).await;
+        assert_eq!(again.divergence, None);
+        assert_eq!(bytes(&again.outcome), bytes(&outcome));
     }
 }
 
