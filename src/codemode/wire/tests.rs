@@ -339,7 +339,7 @@ fn what_cannot_be_read_ends_the_conversation() {
         malformed(1, &[0xff]),
         malformed(2, &[1; 7]),
         malformed(2, &[1; 11]),
-        malformed(2, &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff]),
+        malformed(2, &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff]),
         malformed(3, &[]),
         malformed(3, &[4]),
         malformed(3, &[0, 0xff]),
