@@ -106,6 +106,7 @@ fn open(ledger: Ledger, takes: Duration) -> (LaneHandle, tokio::task::JoinHandle
         progress: None,
     };
     let config = LaneConfig {
+        record_values: false,
         max_parallel: 10,
         commit_order: CommitOrder::Completion,
         max_calls: 1_000_000,

@@ -39,12 +39,12 @@ fn templates<'s>(scope: &mut v8::PinScope<'s, '_>) -> Vec<v8::Local<'s, v8::Func
             vec![$(v8::FunctionTemplate::new(scope, stand_in::<$place>).get_function(scope).expect("function")),+]
         };
     }
-    functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
+    functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28)
 }
 
 /// What stands in for the natives, by their places.
 pub(crate) fn references() -> Vec<v8::ExternalReference> {
-    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23);
+    let references = stand_ins!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28);
     assert_eq!(references.len(), NATIVES.len());
     references.to_vec()
 }

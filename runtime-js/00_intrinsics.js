@@ -40,18 +40,12 @@
   // Statics, constructors and prototypes.
   const statics = {
     Array: "isArray", Error: "captureStackTrace", JSON: "isRawJSON parse rawJSON stringify",
-    Object: "freeze hasOwn keys", String: "fromCharCode",
+    Object: "freeze hasOwn keys",
     Reflect: "apply construct defineProperty deleteProperty get getOwnPropertyDescriptor getPrototypeOf ownKeys",
   };
   for (const type of Object.keys(statics)) {
     for (const name of statics[type].split(" ")) rt[type + title(name)] = globalThis[type][name];
   }
-  // The engine adds its newest functions (and SharedArrayBuffer) only when a context is made from the
-  // snapshot: `entry.begin` takes these before any program runs.
-  rt.captureLate = () => {
-    rt.Uint8ArrayFromBase64 = Uint8Array.fromBase64.bind(Uint8Array);
-    rt.Uint8ArrayToBase64 = uncurry(Uint8Array.prototype.toBase64);
-  };
   for (const name of ["Error", "Promise", "Proxy", "RangeError", "TypeError", "Uint8Array", "parseFloat", "parseInt"]) {
     rt[name] = globalThis[name];
   }
@@ -81,6 +75,13 @@
   rt.list = () => ({ __proto__: null, length: 0 });
   rt.define = (target, key, value, enumerable = false) => ReflectDefineProperty(target, key,
     { __proto__: null, value, writable: true, enumerable, configurable: true });
+  // Puts a class of ours in the place of the engine's, with its prototype and these of its own properties.
+  rt.replace = (own, ours, keys) => {
+    for (const key of keys) Object.defineProperty(ours, key, Object.getOwnPropertyDescriptor(own, key));
+    Object.defineProperty(ours, "prototype", { value: own.prototype, writable: false });
+    rt.define(own.prototype, "constructor", ours);
+    globalThis[own.name] = ours;
+  };
   rt.replaceEach = (text, find, put) => {
     let out = "", from = 0;
     for (let at; (at = StringIndexOf(text, find, from)) >= 0; from = at + find.length) {

@@ -127,7 +127,6 @@
   rt.globals.tools = new Proxy(target, handler);
 
   rt.entry.begin = (toolsJson) => {
-    rt.captureLate();
     rt.seal();
     const options = JSONParse(toolsJson), out = own(options, "hidden") ?? [];
     list = own(options, "tools") ?? list;

@@ -12,8 +12,7 @@
   const counts = { __proto__: null }, times = { __proto__: null };
 
   const put = (level, text) => log(level, indent === "" ? text : indent + replaceEach(text, "\n", `\n${indent}`));
-  const labelOf = (label) => (label === undefined ? "default"
-    : typeof label === "string" ? label : inspect(label));
+  const labelOf = (label) => (label === undefined ? "default" : typeof label === "string" ? label : inspect(label));
   function elapsed(label, rest, end) {
     const key = labelOf(label), start = times[key];
     if (start === undefined) return put("warn", `no timer ${key}: start it with console.time`);

@@ -4,10 +4,9 @@
 (function () {
   "use strict";
   const rt = globalThis.__rt;
-  const { DOMException, StringCharCodeAt, StringFromCharCode, StringIndexOf } = rt;
-  const { StringToUpperCase, TypeError, Uint8Array, globals, isObject } = rt;
+  const { DOMException, StringIndexOf, StringToUpperCase, TypeError, Uint8Array, globals, isObject } = rt;
   const { TypedArrayGetBuffer, TypedArrayGetByteLength, TypedArrayGetByteOffset } = rt;
-  const { classOf, clone, decode, digest, encoding, now, random, utf8Encode } = rt.native;
+  const { classOf, clone, decode, digest, encoding, fromBase64, now, random, toBase64, utf8Encode, uuid } = rt.native;
   const MAX_RANDOM = 65536;
   // The bytes behind an ArrayBuffer or a view, without copying.
   function bytesOf(source, what) {
@@ -31,12 +30,7 @@
     }
     return rt.ReflectConstruct(Fixed, [length], new.target);
   }
-  for (const key of ["isView", Symbol.species]) {
-    Object.defineProperty(ArrayBuffer, key, Object.getOwnPropertyDescriptor(Fixed, key));
-  }
-  Object.defineProperty(ArrayBuffer, "prototype", { value: Fixed.prototype, writable: false });
-  rt.define(Fixed.prototype, "constructor", ArrayBuffer);
-  globalThis.ArrayBuffer = ArrayBuffer;
+  rt.replace(Fixed, ArrayBuffer, ["isView", Symbol.species]);
 
   class TextEncoder {
     get encoding() { return "utf-8"; }
@@ -64,31 +58,17 @@
     }
   }
 
-  globals.btoa = function btoa(data) {
-    const text = `${data}`, bytes = new Uint8Array(text.length);
-    for (let i = 0; i < text.length; i++) {
-      const code = StringCharCodeAt(text, i);
-      if (code > 255) {
-        throw new DOMException("btoa takes characters up to U+00FF; encode the text with TextEncoder first",
-          "InvalidCharacterError");
-      }
-      bytes[i] = code;
-    }
-    return rt.Uint8ArrayToBase64(bytes);
-  };
-  globals.atob = function atob(data) {
-    let bytes;
-    try { bytes = rt.Uint8ArrayFromBase64(`${data}`); } catch {
-      throw new DOMException("atob was given text that is not base64", "InvalidCharacterError");
-    }
-    let text = "";
-    for (let i = 0, size = TypedArrayGetByteLength(bytes); i < size; i++) text += StringFromCharCode(bytes[i]);
+  const given = (text, problem) => {
+    if (text === undefined) throw new DOMException(problem, "InvalidCharacterError");
     return text;
   };
+  globals.btoa = function btoa(data) {
+    return given(toBase64(`${data}`), "btoa takes characters up to U+00FF; encode the text with TextEncoder first");
+  };
+  globals.atob = function atob(data) { return given(fromBase64(`${data}`), "atob was given text that is not base64"); };
   const refusal = (text) => new DOMException(text, "DataCloneError");
   globals.structuredClone = function structuredClone(value) { return clone(value, refusal); };
 
-  const HEX = "0123456789abcdef";
   const DIGESTS = { __proto__: null, "SHA-1": true, "SHA-256": true, "SHA-384": true, "SHA-512": true };
   globals.crypto = {
     getRandomValues: (array) => {
@@ -103,17 +83,7 @@
       random(bytes);
       return array;
     },
-    randomUUID: () => {
-      const bytes = new Uint8Array(16);
-      random(bytes);
-      bytes[6] = (bytes[6] & 15) | 64;
-      bytes[8] = (bytes[8] & 63) | 128;
-      let text = "";
-      for (let i = 0; i < 16; i++) {
-        text += (i === 4 || i === 6 || i === 8 || i === 10 ? "-" : "") + HEX[bytes[i] >> 4] + HEX[bytes[i] & 15];
-      }
-      return text;
-    },
+    randomUUID: () => uuid(),
     subtle: {
       digest: async (algorithm, data) => {
         const name = StringToUpperCase(`${isObject(algorithm) ? algorithm.name : algorithm}`);

@@ -61,6 +61,7 @@ async fn hear(cut: u8, bytes: &[u8]) {
         scope: None,
         limits,
         commit_order: CommitOrder::Completion,
+        record_values: false,
         drain: None,
         cancel: CancellationToken::new(),
         ledger,
@@ -115,7 +116,15 @@ impl CodeRuntime for Fed {
         handle.close();
         Box::pin(async move {
             let lane = driver.drive().await;
-            RunReport { result: Ok(None), logs: Vec::new(), notes: Vec::new(), lane, busy: Duration::ZERO }
+            RunReport {
+                result: Ok(None),
+                logs: Vec::new(),
+                notes: Vec::new(),
+                inputs: String::new(),
+                stray: None,
+                lane,
+                busy: Duration::ZERO,
+            }
         })
     }
 }

@@ -27,7 +27,8 @@ Examples:
   isolane run program.ts --root ~/project
   isolane check program.ts
   isolane sdk
-  isolane call grep '{\"pattern\": \"TODO\"}'";
+  isolane call grep '{\"pattern\": \"TODO\"}'
+  isolane resume events.jsonl";
 
 const LONG_EXAMPLES: &str = "\
 Examples:
@@ -36,10 +37,11 @@ Examples:
   isolane check program.ts
   isolane sdk
   isolane call grep '{\"pattern\": \"TODO\"}'
+  isolane resume events.jsonl
 
 Exit codes:
   0  all went well
-  1  the program or the call failed
+  1  the program or the call failed, or a program did otherwise than when it was recorded
   2  the command could not be carried out: usage, configuration, files, or output that could not be written
   128 + n  signal n ended the program or the call, as 130 for Ctrl-C; the events are written all the same;
            141 when the reader of the output went away before the program had ended
@@ -51,6 +53,8 @@ Environment:
 pub(super) enum Command {
     // What each is for stands at its arguments: a comment here would replace the long form there.
     Run(RunArgs),
+    Replay(ReplayArgs),
+    Resume(ResumeArgs),
     Check(CheckArgs),
     Sdk(SdkArgs),
     Tools(ToolsArgs),
@@ -64,6 +68,8 @@ impl Command {
     pub(super) fn prints_json(&self) -> bool {
         match self {
             Self::Run(args) => args.json,
+            Self::Replay(args) => args.json,
+            Self::Resume(args) => args.json,
             Self::Check(args) => args.json,
             Self::Sdk(args) => args.json,
             Self::Tools(args) => args.json,
@@ -134,12 +140,25 @@ pub(super) struct RunArgs {
     /// Print one JSON object, `{ok, logs, result, error, stats}`, and nothing else; remarks are in `stats.notes`.
     #[arg(long)]
     pub(super) json: bool,
-    /// Append what happens to this file, one JSON event a line; it is made if it is not there.
+    /// Append what happens to this file, one JSON event a line, or to an SQLite database if its name ends in .sqlite,
+    /// .sqlite3 or .db; it is made if it is not there. What the tools gave is in it, so that `isolane replay` can run the
+    /// program again and `isolane resume` can go on with it.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) events: Option<PathBuf>,
     /// Check the types of the program before it runs: `warn` says what it found, `enforce` runs no program with an error.
     #[arg(long, value_enum, value_name = "MODE", default_value_t)]
     pub(super) check: Check,
+    #[command(flatten)]
+    pub(super) runtime: RuntimeArgs,
+    #[command(flatten)]
+    pub(super) deployment: DeploymentArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+}
+
+/// What a program runs in.
+#[derive(Debug, Args)]
+pub(super) struct RuntimeArgs {
     /// Where the program runs.
     #[arg(long, value_enum, value_name = "WHERE", default_value_t)]
     pub(super) isolation: Isolation,
@@ -149,10 +168,6 @@ pub(super) struct RunArgs {
     /// Have V8 make no machine code of the program: slower by far, and safer.
     #[arg(long)]
     pub(super) jitless: bool,
-    #[command(flatten)]
-    pub(super) deployment: DeploymentArgs,
-    #[command(flatten)]
-    pub(super) limits: LimitArgs,
 }
 
 /// Where a program runs.
@@ -185,6 +200,94 @@ Examples:
   isolane run program.ts --json | jq .result
   isolane run program.ts --events events.jsonl --max-parallel 4
   isolane run rename.ts --allow-write --check enforce";
+
+/// Which of the runs in a file of events.
+#[derive(Debug, Args)]
+pub(super) struct RecordedArgs {
+    /// File that `isolane run --events` has written.
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(super) file: PathBuf,
+    /// The run, by its session, its call, or both as SESSION/CALL [default: the last one of the file].
+    #[arg(long, value_name = "ID")]
+    pub(super) run: Option<String>,
+}
+
+/// Run a recorded program again, with the outcomes of its tool calls taken from the record.
+///
+/// No tool is touched and nothing is recorded. The program has the same clock and the same random numbers as then, and must
+/// print and return the same; if it does not, the first difference is named and the exit code is 1. Of a run that was
+/// interrupted, what there is of it is run.
+#[derive(Debug, Args)]
+#[command(after_help = REPLAY_EXAMPLES)]
+pub(super) struct ReplayArgs {
+    #[command(flatten)]
+    pub(super) recorded: RecordedArgs,
+    /// Print one JSON object, `{ok, logs, result, error, stats, replay}`, and nothing else; `replay` is
+    /// `{session, run, whole, divergence}`.
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Show the program the tools that change files, as it was then; none is touched. Where the program called one, it
+    /// is shown them anyway.
+    #[arg(long)]
+    pub(super) allow_write: bool,
+    #[command(flatten)]
+    pub(super) runtime: RuntimeArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+}
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  isolane run program.ts --events events.jsonl
+  isolane replay events.jsonl
+  isolane replay events.jsonl --run cli-1767225600000-4711
+  isolane replay events.sqlite --json | jq .replay.divergence";
+
+/// Go on with a run that was interrupted, as by a crash.
+///
+/// The program runs again, with the outcomes of its tool calls taken from the record as far as they are known; from there
+/// it goes on, and what happens is appended to the file. Lines that it printed before are printed again. A call that had
+/// started, and of whose end nothing is known, may have had its effects: it is made again only if its tool says that this
+/// does no harm, and otherwise the command stops before anything happens, and asks. Give it the tools, the folder and the limits that the
+/// run had.
+#[derive(Debug, Args)]
+#[command(after_help = RESUME_EXAMPLES)]
+pub(super) struct ResumeArgs {
+    #[command(flatten)]
+    pub(super) recorded: RecordedArgs,
+    /// What becomes of calls that had started and of whose end nothing is known.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub(super) unsettled: Unsettled,
+    /// Print one JSON object, `{ok, logs, result, error, stats, replay}`, and nothing else; `replay` is
+    /// `{session, run, whole, divergence}`.
+    #[arg(long)]
+    pub(super) json: bool,
+    #[command(flatten)]
+    pub(super) runtime: RuntimeArgs,
+    #[command(flatten)]
+    pub(super) deployment: DeploymentArgs,
+    #[command(flatten)]
+    pub(super) limits: LimitArgs,
+}
+
+/// What becomes of a call of whose end nothing is known (L-10).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum Unsettled {
+    /// It is made again if its tool can be called twice without harm; or else the command stops and asks.
+    #[default]
+    Ask,
+    /// It is made again. Its effects may happen twice.
+    Retry,
+    /// It fails, and the program goes on from there.
+    Fail,
+}
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  isolane resume events.jsonl
+  isolane resume events.jsonl --root ~/project --allow-write
+  isolane resume events.jsonl --unsettled fail
+  isolane resume events.jsonl --run cli-1767225600000-4711 --json | jq .result";
 
 /// Check the types of a program against the tools, without running it.
 ///
@@ -283,7 +386,8 @@ pub(super) struct CallArgs {
     /// Print one JSON object, `{ok, value, content, error, notes}`, and nothing else.
     #[arg(long)]
     pub(super) json: bool,
-    /// Append what happens to this file, one JSON event a line; it is made if it is not there.
+    /// Append what happens to this file, one JSON event a line, or to an SQLite database if its name ends in .sqlite,
+    /// .sqlite3 or .db; it is made if it is not there.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(super) events: Option<PathBuf>,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use isolane::clock::SystemClock;
 use isolane::content::ContentBlock;
-use isolane::host::Session;
+use isolane::host::{Session, SessionOptions};
 use isolane::outcome::{CallResult, ErrorCode};
 
 use super::args::CallArgs;
@@ -26,7 +26,7 @@ pub(super) fn call(args: CallArgs) -> anyhow::Result<Ending> {
     let clock = SystemClock::shared();
     let id = events::session_id(&*clock);
     let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
-    let session = events::session(&deployment.host()?, id, ledger)?;
+    let session = events::session(&deployment.host()?, SessionOptions::new(id), ledger)?;
     let Made { result, stopped, recorded } = block_on(make(session, &args.tool, arguments))??;
     let code = result.as_ref().err().map(|failure| failure.code);
     let unknown = |tool: &str| code == Some(ErrorCode::UnknownTool) && args.tool == tool;

@@ -32,14 +32,15 @@ impl Deployment {
         self.allow_write.then(|| self.root.path())
     }
 
-    /// A host that can run programs, and checks them before by this mode.
+    /// A host that can run programs, and checks them before by this mode; `record` when their runs are to be run again.
     pub(super) fn host_with(
         self,
         runtime: impl CodeRuntime + 'static,
         limits: RunLimits,
         check: CheckMode,
+        record: bool,
     ) -> anyhow::Result<Host> {
-        let builder = self.builder()?.runtime(runtime).limits(limits);
+        let builder = self.builder()?.runtime(runtime).limits(limits).record_values(record);
         Ok(builder.type_check(TypeScriptChecker::default(), check).build()?)
     }
 
@@ -60,9 +61,11 @@ impl Deployment {
     }
 }
 
+/// The tools that are there only with `--allow-write`.
+pub(super) const WRITING: [&str; 2] = ["edit", "write"];
+
 /// What to know of tools that are there only with `--allow-write`, if it was such a one that was not found.
 pub(super) fn hint(args: &DeploymentArgs, is_missing: impl Fn(&str) -> bool) -> Option<String> {
-    const WRITING: [&str; 2] = ["edit", "write"];
     let missing = WRITING.into_iter().find(|tool| is_missing(tool))?;
     (!args.allow_write).then(|| format!("the tool `{missing}` is there with --allow-write"))
 }

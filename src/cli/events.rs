@@ -1,7 +1,8 @@
 //! The ledger of one command.
 //!
-//! Owns the session's name and the file that events go to. Sessions are appended to the file, each with its own
-//! `seq`: a file may tell of many runs, and none is lost by the next one. It never fails a command in silence.
+//! Owns the session's name and the file that events go to, whose ending says of which kind it is. Sessions are appended
+//! to the file, each with its own `seq`: a file may tell of many runs, and none is lost by the next one. It never fails
+//! a command in silence.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use rustix::fs::fstat;
 use isolane::clock::Clock;
 use isolane::host::{Host, Session, SessionError, SessionOptions};
 use isolane::ids::SessionId;
-use isolane::ledger::{FsyncPolicy, JsonLinesStore, Ledger, LedgerOptions};
+use isolane::ledger::{FsyncPolicy, Ledger, LedgerOptions, OpenedLedger, open_ledger};
 
 use super::deployment::Deployment;
 use super::output::complain;
@@ -54,11 +55,11 @@ pub(super) fn open(
             path.display()
         );
     }
-    let store = JsonLinesStore::open(path, FsyncPolicy::Interval(SYNC_WITHIN))?;
-    for warning in store.warnings() {
+    let OpenedLedger { store, warnings } = open_ledger(path, FsyncPolicy::Interval(SYNC_WITHIN))?;
+    for warning in warnings {
         complain(&format!("warning: {warning}"));
     }
-    let ledger = Ledger::new(session.clone(), Arc::clone(clock), Box::new(store), LedgerOptions::default())?;
+    let ledger = Ledger::new(session.clone(), Arc::clone(clock), store, LedgerOptions::default())?;
     Ok(Some(ledger))
 }
 
@@ -87,8 +88,11 @@ fn is_a_standard_stream(path: &Path) -> bool {
 }
 
 /// Opens the command's one session.
-pub(super) fn session(host: &Host, id: SessionId, ledger: Option<Ledger>) -> Result<Session, SessionError> {
-    let options = SessionOptions::new(id);
+pub(super) fn session(
+    host: &Host,
+    options: SessionOptions,
+    ledger: Option<Ledger>,
+) -> Result<Session, SessionError> {
     host.session(match ledger {
         Some(ledger) => options.ledger(ledger),
         None => options,

@@ -1,4 +1,4 @@
-//! The command line (I-3, I-4).
+//! The command line (I-3, I-4, I-6).
 //!
 //! Owns the way from arguments to an exit code: 0 when all went well, 1 when a program or a call failed, 2 when the
 //! command could not be carried out, 128 + n when signal n ended it. It holds no rule of Code Mode: it assembles a
@@ -20,8 +20,10 @@ mod logging;
 mod output;
 mod printer;
 mod progress;
+mod recorded;
 mod report;
 mod run;
+mod runtime;
 mod sdk;
 mod signals;
 mod strict;
@@ -73,6 +75,8 @@ pub(crate) fn main() -> ExitCode {
     let json = cli.command.prints_json();
     let ending = logging::start().and_then(|()| match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Replay(args) => run::replay(&args),
+        Command::Resume(args) => run::resume(args),
         Command::Check(args) => check::check(args),
         Command::Sdk(args) => sdk::sdk(&args),
         Command::Tools(args) => tools::tools(&args),

@@ -1,6 +1,6 @@
 //! What a run gave back, for people and for programs.
 //!
-//! Owns the JSON object of `run --json` and the text of a value. It never leaves anything out of the object; the
+//! Owns the JSON object of `run --json`, `replay --json` and `resume --json` and the text of a value. It never leaves anything out of the object; the
 //! text leaves out what it names in a note.
 
 use serde::Serialize;
@@ -10,7 +10,7 @@ use isolane::outcome::{RunFailure, RunFailureKind, RunOutcome, RunStats, SubCall
 
 use super::text::{ended, inert, json_for_people, json_line};
 
-/// `{ok, logs, result, error, stats}`; what is absent is null.
+/// `{ok, logs, result, error, stats}`, what is absent is null; and `replay` where something was recorded before.
 #[derive(Serialize)]
 struct Report<'a> {
     ok: bool,
@@ -18,6 +18,8 @@ struct Report<'a> {
     result: Option<&'a Value>,
     error: Option<ErrorReport<'a>>,
     stats: StatsReport<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    replay: Option<&'a ReplayReport>,
 }
 
 #[derive(Serialize)]
@@ -54,10 +56,28 @@ struct StatsReport<'a> {
     notes: Vec<String>,
 }
 
+/// What is said of a run that was run again, or went on, beside its outcome (I-6).
+#[derive(Serialize)]
+pub(super) struct ReplayReport {
+    pub(super) session: String,
+    /// The call that carried the program.
+    pub(super) run: String,
+    /// Whether the record has the end of the run.
+    pub(super) whole: bool,
+    /// The first thing that is not as it was recorded; absent when all is, as far as the record goes.
+    pub(super) divergence: Option<String>,
+}
+
 /// The outcome as one line of JSON.
-pub(super) fn json(outcome: &RunOutcome, notes: Vec<String>) -> Result<String, serde_json::Error> {
+pub(super) fn json(
+    outcome: &RunOutcome,
+    notes: Vec<String>,
+    replay: Option<&ReplayReport>,
+) -> Result<String, serde_json::Error> {
+    let diverged = replay.is_some_and(|replay| replay.divergence.is_some());
     json_line(&Report {
-        ok: outcome.result.is_ok(),
+        ok: outcome.result.is_ok() && !diverged,
+        replay,
         logs: &outcome.logs,
         result: outcome.result.as_ref().ok().and_then(Option::as_ref),
         error: outcome.result.as_ref().err().map(|failure| ErrorReport::new(failure, &outcome.sub_calls)),

@@ -1,4 +1,4 @@
-//! `isolane run` (I-3).
+//! `isolane run`, `isolane replay` and `isolane resume` (I-3, I-6).
 //!
 //! Owns the order: everything that can be wrong with the command is found before anything runs, and the events are
 //! written before the command ends, however the program ended. It never words an outcome; [`report`] and
@@ -11,18 +11,22 @@ use anyhow::Context as _;
 use tokio_util::sync::CancellationToken;
 
 use isolane::clock::SystemClock;
-use isolane::codemode::LogSink;
 use isolane::codemode::check::CheckMode;
-use isolane::engine::{InProcessOptions, InProcessRuntime, ProcessOptions, ProcessRuntime};
-use isolane::host::{Host, RunOptions, Session};
-use isolane::outcome::{RunFailureKind, RunOutcome};
+use isolane::codemode::lane::RecordedCall;
+use isolane::codemode::{LogSink, RecordingError, SessionState};
+use isolane::host::{Decision, Host, ReplayError, RunOptions, Session, SessionOptions};
+use isolane::ledger::LedgerEvent;
+use isolane::outcome::{RunFailure, RunFailureKind, RunOutcome};
 
-use super::args::{Check, DeploymentArgs, Isolation, RunArgs};
+use super::args::{Check, DeploymentArgs, ReplayArgs, ResumeArgs, RunArgs, Unsettled};
 use super::deployment::{self, Deployment};
 use super::input::{Program, Source};
 use super::output::{self, StdoutError, complain};
 use super::printer::Printer;
 use super::progress::Progress;
+use super::recorded::{self, Found};
+use super::report::ReplayReport;
+use super::runtime::Runtime;
 use super::text::inert;
 use super::{Ending, events, failure, report, signals};
 
@@ -34,35 +38,53 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     let clock = SystemClock::shared();
     let id = events::session_id(&*clock);
     let ledger = events::open(args.events.as_deref(), &deployment, &id, &clock)?;
-    let load = || source.load(limits.program_bytes);
-    let check = mode(args.check);
-    // The isolate is made beside all that follows.
-    let (program, host) = match args.isolation {
-        Isolation::Process => {
-            let mut options = ProcessOptions::for_limits(&limits);
-            // There is one program to run: no second child is made ready.
-            options.max_children = 1;
-            options.require_sandbox = args.require_sandbox;
-            options.jitless = args.jitless;
-            let runtime = ProcessRuntime::new(options)?;
-            (load()?, deployment.host_with(runtime, limits, check)?)
-        }
-        Isolation::InProcess if args.require_sandbox || args.jitless => {
-            anyhow::bail!(
-                "`--require-sandbox` and `--jitless` are for programs in processes of their own, not for \
-                           `--isolation in-process`"
-            );
-        }
-        Isolation::InProcess => {
-            let options = InProcessOptions { limits: limits.clone(), ..Default::default() };
-            let runtime = InProcessRuntime::new(&options);
-            (load()?, deployment.host_with(runtime, limits, check)?)
-        }
-    };
-    let session = events::session(&host, id, ledger)?;
-    let command = Run { host, session, program, tools: args.deployment, json: args.json };
+    let runtime = Runtime::start(&args.runtime, &limits)?;
+    let Program { text, label } = source.load(limits.program_bytes)?;
+    let host = runtime.host(deployment, limits, mode(args.check), ledger.is_some())?;
+    let session = events::session(&host, SessionOptions::new(id), ledger)?;
+    let what = What::Run(text);
+    let command = Run { host, session, what, label, tools: args.deployment, json: args.json };
     block_on(command.run())?
 }
+
+/// Runs a recorded program again (I-6).
+pub(super) fn replay(args: &ReplayArgs) -> anyhow::Result<Ending> {
+    let limits = deployment::limits(&args.limits);
+    let found = recorded::find(&args.recorded)?;
+    let events = recorded::events(&args.recorded.file, &found.session)?;
+    let allow_write = args.allow_write || recorded::calls(&events, &found.call, &deployment::WRITING);
+    let tools = DeploymentArgs { root: ".".into(), allow_write };
+    let deployment = Deployment::open(&tools)?;
+    let host = Runtime::start(&args.runtime, &limits)?.host(deployment, limits, CheckMode::Off, true)?;
+    let session = events::session(&host, SessionOptions::new(found.session.clone()), None)?;
+    let (what, label) = (What::Replay { events, found }, PROGRAM.to_owned());
+    let command = Run { host, session, what, label, tools, json: args.json };
+    block_on(command.run())?
+}
+
+/// Goes on with a run that was interrupted (I-6).
+pub(super) fn resume(args: ResumeArgs) -> anyhow::Result<Ending> {
+    let limits = deployment::limits(&args.limits);
+    let found = recorded::find(&args.recorded)?;
+    let deployment = Deployment::open(&args.deployment)?;
+    let clock = SystemClock::shared();
+    // From here on nobody else writes to it, and what is read is all there is.
+    let ledger = events::open(Some(&args.recorded.file), &deployment, &found.session, &clock)?;
+    let events = match &ledger {
+        Some(ledger) => block_on(ledger.events())?.context("cannot read the events again")?,
+        None => Vec::new(),
+    };
+    let host = Runtime::start(&args.runtime, &limits)?.host(deployment, limits, CheckMode::Off, true)?;
+    let options = SessionOptions::new(found.session.clone()).state(SessionState::restored(&events));
+    let session = events::session(&host, options, ledger)?;
+    let what = What::Resume { events, found, unsettled: args.unsettled };
+    let label = PROGRAM.to_owned();
+    let command = Run { host, session, what, label, tools: args.deployment, json: args.json };
+    block_on(command.run())?
+}
+
+/// What people call a program that comes from a file of events.
+const PROGRAM: &str = "program";
 
 fn mode(check: Check) -> CheckMode {
     match check {
@@ -82,10 +104,61 @@ pub(super) fn block_on<T>(command: impl Future<Output = T>) -> anyhow::Result<T>
     Ok(ended)
 }
 
+/// What is to be done with a program.
+enum What {
+    Run(String),
+    Replay { events: Vec<LedgerEvent>, found: Found },
+    Resume { events: Vec<LedgerEvent>, found: Found, unsettled: Unsettled },
+}
+
+impl What {
+    /// The outcome, and what is to be said of the record.
+    async fn done(
+        self,
+        session: &Session,
+        options: RunOptions,
+    ) -> anyhow::Result<(RunOutcome, Option<ReplayReport>)> {
+        let report = |found: Found, whole, divergence| {
+            let (session, run) = (found.session.to_string(), found.call.to_string());
+            Some(ReplayReport { session, run, whole, divergence })
+        };
+        match self {
+            Self::Run(text) => Ok((session.run_with(text, options).await, None)),
+            Self::Replay { events, found } => {
+                let replayed = session.replay(&events, &found.call, options).await?;
+                let divergence = replayed.divergence.as_ref().map(ToString::to_string);
+                Ok((replayed.outcome, report(found, replayed.is_whole, divergence)))
+            }
+            Self::Resume { events, found, unsettled } => {
+                let if_idempotent = session.retry_if_idempotent();
+                let decide = |call: &RecordedCall| match unsettled {
+                    Unsettled::Ask => if_idempotent(call),
+                    Unsettled::Retry => Decision::Retry,
+                    Unsettled::Fail => Decision::Fail,
+                };
+                match session.resume(&events, &found.call, decide, options).await {
+                    Ok(outcome) => Ok((outcome, report(found, false, None))),
+                    Err(ReplayError::Recording(RecordingError::Diverged { divergence })) => {
+                        let failure = RunFailure::new(RunFailureKind::Abort, divergence.to_string());
+                        let divergence = Some(divergence.to_string());
+                        Ok((RunOutcome::failed(failure), report(found, false, divergence)))
+                    }
+                    Err(error @ ReplayError::Undecided { .. }) => Err(anyhow::Error::from(error).context(
+                        "the run stops before it goes on; say --unsettled retry or --unsettled fail",
+                    )),
+                    Err(error) => Err(error.into()),
+                }
+            }
+        }
+    }
+}
+
 struct Run {
     host: Host,
     session: Session,
-    program: Program,
+    what: What,
+    /// What people call the program.
+    label: String,
     tools: DeploymentArgs,
     json: bool,
 }
@@ -104,8 +177,9 @@ impl Run {
             cancel: Some(cancel.clone()),
             ..RunOptions::default()
         };
-        let outcome = self.session.run_with(self.program.text, options).await;
+        let done = self.what.done(&self.session, options).await;
         let recorded = events::close(&self.session).await;
+        let (outcome, replay) = done?;
         // All is done and written but the answer: whoever interrupts now wants the process to end.
         stopped.nothing_is_left();
         if let Some(progress) = progress {
@@ -113,12 +187,13 @@ impl Run {
         }
         let mut notes = report::notes(&outcome);
         notes.extend(deployment::hint(&self.tools, |tool| looked_for(&outcome, tool)));
+        let divergence = replay.as_ref().and_then(|replay| replay.divergence.as_deref());
         let printed = if self.json {
             notes.extend(recorded.as_ref().err().map(output::chain));
-            printer.print(&report::json(&outcome, notes)?);
+            printer.print(&report::json(&outcome, notes, replay.as_ref())?);
             printer.finish().await
         } else {
-            show(&printer, &outcome, &notes, &self.program.label).await
+            show(&printer, &outcome, &notes, &self.label, divergence).await
         };
         let aborted = outcome.result.as_ref().is_err_and(|failure| failure.kind == RunFailureKind::Abort);
         let stopped = stopped.by().filter(|_| aborted);
@@ -136,7 +211,7 @@ impl Run {
             (None, Err(error)) if !gone => return Err(error.into()),
             // It was ended because nobody reads it any more, as a broken pipe ends any program.
             (None, Err(_)) if aborted => Ending::Stopped(signals::BROKEN_PIPE),
-            (None, _) if outcome.result.is_ok() => Ending::Success,
+            (None, _) if outcome.result.is_ok() && divergence.is_none() => Ending::Success,
             (None, _) => Ending::Failure,
         })
     }
@@ -154,6 +229,7 @@ async fn show(
     outcome: &RunOutcome,
     notes: &[String],
     label: &str,
+    divergence: Option<&str>,
 ) -> Result<(), StdoutError> {
     if let Ok(Some(value)) = &outcome.result {
         printer.print(&report::value(value));
@@ -161,6 +237,10 @@ async fn show(
     let printed = printer.finish().await;
     let mut text = String::new();
     match &outcome.result {
+        // If how it ended is what differs, this says so.
+        _ if divergence.is_some() => {
+            let _ = writeln!(text, "error[diverged]: {}", inert(divergence.unwrap_or_default()));
+        }
         // Nobody reads, which is why it was ended: nothing to tell.
         Err(failure) if printed.is_err() && failure.kind == RunFailureKind::Abort => return printed,
         Err(failure) => text.push_str(&failure::text(failure, &outcome.sub_calls, label)),

@@ -5,10 +5,13 @@
 
 pub mod bindings;
 pub mod check;
+mod divergence;
 mod fit;
+pub mod inputs;
 pub mod lane;
 mod notes;
 pub mod program;
+mod recording;
 mod run;
 mod run_code;
 mod runtime;
@@ -16,6 +19,8 @@ mod state;
 pub mod wire;
 pub(crate) mod written;
 
+pub use divergence::{Divergence, Replayed};
+pub use recording::{Recording, RecordingError};
 pub use run::{ProgramRun, ProgramRunner};
 pub use run_code::{OpenSessions, RunCodeSettings, run_code_tool};
 pub use runtime::{CodeRuntime, LogLevel, LogSink, RunReport, RunRequest};

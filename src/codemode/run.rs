@@ -13,8 +13,11 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
 use crate::codemode::check::{CheckMode, ProgramCheck, TypeChecker};
-use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot};
+use crate::codemode::divergence::{Course, Replayed};
+use crate::codemode::inputs::Origin;
+use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneReport, LaneRoot, RecordedCalls};
 use crate::codemode::notes;
+use crate::codemode::recording::{Recording, RecordingError};
 use crate::codemode::runtime::{CodeRuntime, LogSink, RunReport, RunRequest};
 use crate::codemode::state::{SessionState, StateDraft};
 use crate::codemode::written::WrittenProgram;
@@ -48,6 +51,8 @@ pub struct ProgramRun {
     pub commit_order: CommitOrder,
     /// How long bodies that were told to stop are waited for; absent: for ever.
     pub drain: Option<Duration>,
+    /// Whether the values that the program gets are recorded, so that the run can be replayed (L-9).
+    pub record_values: bool,
     /// The host's power to end the run.
     pub cancel: CancellationToken,
     /// Where events go.
@@ -108,27 +113,95 @@ impl ProgramRunner {
 
     /// Runs one program to its end. Every outcome is typed; nothing a program does makes this fail.
     pub async fn run(&self, run: ProgramRun) -> RunOutcome {
-        let begun = self.clock.monotonic();
+        let origin = Origin::new(self.clock.now());
         let start = || RunStart {
             call: run.call.clone(),
             program: run.code.as_str().into(),
             description: run.description.clone(),
-            seed: None,
+            at: Some(origin.at),
+            seed: Some(origin.seed.to_string()),
         };
         let start = run.ledger.reserve().await.record_with(start, []);
-        tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");
         let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
+        let (outcome, course) = self.run_from(&run, origin, state, RecordedCalls::default()).await;
+        end(&run, start, &outcome, course).await;
+        outcome
+    }
+
+    /// Runs a program again as it was recorded: its calls are answered from the recording, and no tool is touched (L-9).
+    ///
+    /// Of `run`, what the recording does not say counts: limits, scope, who watches. Nothing is recorded and nothing kept.
+    pub async fn replay(&self, run: ProgramRun, recording: &Recording) -> Replayed {
+        let run = ProgramRun {
+            call: recording.start.0.call.clone(),
+            code: recording.program().to_string(),
+            ledger: Ledger::disabled(run.session.clone(), Arc::clone(&self.clock)),
+            state: recording.state.clone(),
+            ..run
+        };
+        let state = run.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), None);
+        let calls = recording.recorded_calls(false);
+        let (outcome, course) = self.run_from(&run, recording.origin(false), state, calls).await;
+        Replayed::compare(recording, outcome, course)
+    }
+
+    /// Goes on with a run that was interrupted, from the first of its calls of whose end nothing is known (L-10).
+    ///
+    /// Calls that had settled are answered from the recording; what became of the others, `recording` says. Of `run`, its
+    /// ledger is the one that the recording is from, and its state what the session keeps now. The program reads what was
+    /// kept when it started, and what it keeps goes to the session; what it had kept before it was interrupted does not
+    /// once more.
+    ///
+    /// # Errors
+    /// [`RecordingError::Ended`] when the run has come to its end. [`RecordingError::Diverged`] when the program does not do
+    /// again what it had done; the ledger then has what was done, if anything, and no end of the run.
+    pub async fn resume(&self, run: ProgramRun, recording: &Recording) -> Result<RunOutcome, RecordingError> {
+        if recording.end.is_some() {
+            return Err(RecordingError::Ended { call: recording.start.0.call.clone() });
+        }
+        let run = ProgramRun {
+            call: recording.start.0.call.clone(),
+            code: recording.program().to_string(),
+            description: recording.start.0.description.clone(),
+            ..run
+        };
+        let start = Some(recording.start.1);
+        let state =
+            recording.state.draft(run.limits.state_bytes, run.call.clone(), run.ledger.clone(), start);
+        let state = state.for_session(run.state.clone(), recording.kept.clone());
+        let calls = recording.recorded_calls(true);
+        let (outcome, course) = self.run_from(&run, recording.origin(true), state, calls).await;
+        if let Some(divergence) = course.divergence() {
+            return Err(RecordingError::Diverged { divergence: Box::new(divergence) });
+        }
+        end(&run, start, &outcome, course).await;
+        Ok(outcome)
+    }
+
+    /// Runs the program from where it begins.
+    async fn run_from(
+        &self,
+        run: &ProgramRun,
+        origin: Origin,
+        state: StateDraft,
+        recorded: RecordedCalls,
+    ) -> (RunOutcome, Course) {
+        let begun = self.clock.monotonic();
+        tracing::debug!(call = %run.call, bytes = run.code.len(), "a program starts");
+        let mut course = Course::default();
         let mut outcome = match self.pipeline.registry().view(run.scope.as_ref()) {
             Err(error) => RunOutcome::failed(RunFailure::new(RunFailureKind::Abort, error.to_string())),
-            Ok(view) => self.execute(&run, view, state).await,
+            Ok(view) => {
+                let mut report = self.execute(run, origin, view, state, recorded).await;
+                course = Course::of(&mut report);
+                assemble(&run.limits, report)
+            }
         };
         outcome.stats.wall_ms = millis(self.clock.monotonic().saturating_sub(begun));
         let failed = outcome.result.as_ref().err().map(|failure| failure.kind.as_str());
         let RunStats { wall_ms, busy_ms, sub_calls, .. } = outcome.stats;
         tracing::debug!(call = %run.call, wall_ms, busy_ms, sub_calls, failed, "a program has ended");
-        let slot = run.ledger.reserve().await;
-        slot.record_with(|| RunEnd::new(run.call.clone(), &outcome), start);
-        outcome
+        (outcome, course)
     }
 
     fn bindings(&self, run: &ProgramRun, view: &RegistryView) -> Arc<Bindings> {
@@ -147,7 +220,14 @@ impl ProgramRunner {
         bindings
     }
 
-    async fn execute(&self, run: &ProgramRun, view: Arc<RegistryView>, state: StateDraft) -> RunOutcome {
+    async fn execute(
+        &self,
+        run: &ProgramRun,
+        origin: Origin,
+        view: Arc<RegistryView>,
+        state: StateDraft,
+        recorded: RecordedCalls,
+    ) -> RunReport {
         let root = LaneRoot {
             parent: run.call.clone(),
             root: run.parent.as_ref().map_or_else(|| run.call.clone(), |token| token.root().clone()),
@@ -165,10 +245,14 @@ impl ProgramRunner {
             max_queued_bytes: run.limits.queued_argument_bytes,
             max_value_bytes: run.limits.value_bytes(),
             forwarded_blocks: run.limits.forwarded_blocks,
+            record_values: run.record_values,
             drain: run.drain,
         };
         let (handle, driver) =
             lane::open(self.pipeline.clone(), run.ledger.clone(), Arc::clone(&self.clock), root, config);
+        // A call that is not as it was recorded ends the run at once.
+        let cancel = run.cancel.child_token();
+        let driver = driver.with_recorded(recorded, cancel.clone());
         let request = RunRequest {
             bindings: self.bindings(run, &view),
             program: WrittenProgram {
@@ -176,11 +260,12 @@ impl ProgramRunner {
                 max_bytes: run.limits.program_bytes,
                 review: self.check.as_ref().map(|check| check.review(view)),
             },
+            origin,
             session: run.session.clone(),
             clock: Arc::clone(&self.clock),
             limits: run.limits.clone(),
             state: state.clone(),
-            cancel: run.cancel.clone(),
+            cancel,
             logs: run.logs.clone(),
         };
         let mut report = self.runtime.run(request, handle, driver).await;
@@ -192,12 +277,18 @@ impl ProgramRunner {
         }
         state.close();
         state.record().await;
-        assemble(&run.limits, report)
+        report
     }
 }
 
+/// Records the end of a run whose start has the `seq` `start`.
+async fn end(run: &ProgramRun, start: Option<u64>, outcome: &RunOutcome, course: Course) {
+    let slot = run.ledger.reserve().await;
+    slot.record_with(|| RunEnd { inputs: course.inputs, ..RunEnd::new(run.call.clone(), outcome) }, start);
+}
+
 fn assemble(limits: &RunLimits, report: RunReport) -> RunOutcome {
-    let RunReport { result, logs, notes: engine_notes, lane, busy } = report;
+    let RunReport { result, logs, notes: engine_notes, inputs: _, stray: _, lane, busy } = report;
     let notes = notes::collect(&result, &logs, &lane, limits.forwarded_blocks, engine_notes);
     let LaneReport {
         sub_calls,
@@ -209,6 +300,9 @@ fn assemble(limits: &RunLimits, report: RunReport) -> RunOutcome {
         failed,
         peak_parallel,
         peak_in_flight,
+        inputs: _,
+        divergence: _,
+        missing: _,
     } = lane;
     let stats = RunStats {
         wall_ms: 0,

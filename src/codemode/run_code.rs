@@ -37,6 +37,8 @@ pub struct RunCodeSettings {
     pub commit_order: CommitOrder,
     /// How long tools that were told to stop are waited for.
     pub drain: Option<Duration>,
+    /// Whether the values that programs get are recorded, so that their runs can be run again (L-9).
+    pub record_values: bool,
 }
 
 /// What a model reads when there is nothing to read.
@@ -127,6 +129,7 @@ fn program_run(
         limits,
         commit_order: settings.commit_order,
         drain: settings.drain,
+        record_values: settings.record_values,
         cancel: context.cancel.clone(),
         ledger,
         state,

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::{Origin, Stray};
 use crate::codemode::lane::{LaneDriver, LaneHandle, LaneReport};
 use crate::codemode::state::StateDraft;
 use crate::codemode::written::WrittenProgram;
@@ -45,6 +46,8 @@ pub struct RunRequest {
     pub program: WrittenProgram,
     /// The tools that the program may call.
     pub bindings: Arc<Bindings>,
+    /// Where its clock and its chance begin.
+    pub origin: Origin,
     /// What it may use.
     pub limits: RunLimits,
     /// The session: programs of two sessions never share a process that runs them (E-2).
@@ -74,6 +77,10 @@ pub struct RunReport {
     pub logs: Vec<String>,
     /// Remarks on the program: what was done to find it in its text, what its review said, how it ended.
     pub notes: Vec<String>,
+    /// What the program took after its last call, as text (see [`super::inputs`]).
+    pub inputs: String,
+    /// How the program left its recording; absent when it did not, or had none.
+    pub stray: Option<Stray>,
     /// What the lane knows; complete, with every started call settled.
     pub lane: LaneReport,
     /// Time spent executing JavaScript.

@@ -139,7 +139,7 @@ impl SessionState {
 
     /// A draft for one run of `call`, which writes to `ledger`; `run` is the `seq` of its `run/start`.
     pub(super) fn draft(&self, limit: usize, call: CallId, ledger: Ledger, run: Option<u64>) -> StateDraft {
-        StateDraft { state: self.clone(), limit, call, ledger, run, draft: Arc::default() }
+        StateDraft { state: self.clone(), limit, call, ledger, run, session: None, draft: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, Kept> {
@@ -171,6 +171,8 @@ struct Draft {
     bytes: usize,
     /// What the keys of the changes took before. A run beside this one may change it; a commit counts anew.
     replaced: usize,
+    /// What the run had committed before it was interrupted, and commits again.
+    again: Vec<StatePut>,
 }
 
 impl Draft {
@@ -180,6 +182,12 @@ impl Draft {
             Some(change) => change.as_ref().map_or(0, |entry| entry.bytes),
             None => kept.bytes_of(key),
         }
+    }
+
+    /// Whether this is in the ledger already; it is so once only.
+    fn is_again(&mut self, key: &str, value: Option<&Arc<Value>>) -> bool {
+        let found = self.again.iter().position(|put| put.key == key && put.value.as_ref() == value);
+        found.map(|at| self.again.swap_remove(at)).is_some()
     }
 
     fn set(&mut self, key: String, entry: Option<Entry>, kept: &Kept) {
@@ -201,10 +209,20 @@ pub struct StateDraft {
     call: CallId,
     ledger: Ledger,
     run: Option<u64>,
+    /// Where commits go besides; absent when `state` is the session's own.
+    session: Option<SessionState>,
     draft: Arc<Mutex<Draft>>,
 }
 
 impl StateDraft {
+    /// For a run that goes on: what it reads is what was kept when it started, and what it commits, `session` keeps, but
+    /// for what it had committed before (`again`).
+    pub(super) fn for_session(mut self, session: SessionState, again: Vec<StatePut>) -> Self {
+        self.session = Some(session);
+        self.lock().again = again;
+        self
+    }
+
     /// The value of a key as the program left it; absent when it has none.
     pub fn get(&self, key: &str) -> Option<Arc<Value>> {
         match self.lock().changes.get(key) {
@@ -286,11 +304,17 @@ impl StateDraft {
         if bytes > self.limit && draft.bytes > replaced {
             return Err(StateError::Full { bytes, limit: self.limit });
         }
-        let Draft { changes, .. } = std::mem::take(&mut *draft);
+        let changes = std::mem::take(&mut draft.changes);
+        (draft.bytes, draft.replaced) = (0, 0);
         for (key, entry) in changes {
             let value = entry.as_ref().map(|entry| Arc::clone(&entry.value));
-            let change = Change { call: self.call.clone(), run: self.run, value };
-            kept.unrecorded.insert(key.clone(), change);
+            if !draft.is_again(&key, value.as_ref()) {
+                if let Some(session) = &self.session {
+                    session.lock().apply(key.clone(), entry.clone());
+                }
+                let change = Change { call: self.call.clone(), run: self.run, value };
+                kept.unrecorded.insert(key.clone(), change);
+            }
             kept.apply(key, entry);
         }
         Ok(())

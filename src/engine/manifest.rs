@@ -5,14 +5,19 @@
 //! and calls nobody.
 
 /// The native functions of `__native`, in the order of the snapshot's external references.
-pub(crate) const NATIVES: [&str; 24] = [
+pub(crate) const NATIVES: [&str; 29] = [
     "submit",
     "nearest",
     "log",
     "now",
+    "time",
     "arm",
     "disarm",
     "random",
+    "chance",
+    "uuid",
+    "toBase64",
+    "fromBase64",
     "digest",
     "utf8Encode",
     "decode",

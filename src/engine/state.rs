@@ -10,11 +10,12 @@ use std::time::Duration;
 
 use crate::clock::{Clock, SystemClock};
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::Stray;
 use crate::codemode::program::{Position, PreparedProgram};
 use crate::codemode::{LogLevel, LogSink};
 use crate::engine::allocator::BufferBudget;
-use crate::engine::execution::Outside;
 use crate::engine::execution::rejections::Rejections;
+use crate::engine::execution::{Feed, Outside};
 use crate::engine::supervision::Meter;
 use crate::limits::{RunLimits, spell_duration};
 use crate::outcome::{RunFailure, RunFailureKind};
@@ -33,10 +34,23 @@ pub(super) enum Trip {
     Buffers = 8,
     Panic = 9,
     Queue = 10,
+    /// A program that runs again did something else.
+    Strayed = 11,
+    /// A program that runs again is where its recording ends.
+    Further = 12,
 }
 
 impl Trip {
     pub(super) const NONE: u8 = 0;
+
+    /// How this ends a program that runs again, if it is about that.
+    pub(super) fn stray(self) -> Option<Stray> {
+        match self {
+            Self::Strayed => Some(Stray::Otherwise),
+            Self::Further => Some(Stray::Further),
+            _ => None,
+        }
+    }
 
     pub(super) fn from_code(code: u8) -> Option<Self> {
         let all = [
@@ -50,6 +64,8 @@ impl Trip {
             Self::Buffers,
             Self::Panic,
             Self::Queue,
+            Self::Strayed,
+            Self::Further,
         ];
         all.into_iter().find(|trip| *trip as u8 == code)
     }
@@ -70,6 +86,15 @@ impl Trip {
                 format!("the run took longer than {}; do less in one program", spell_duration(limits.wall)),
             ),
             Self::Abort => (RunFailureKind::Abort, "the run was cancelled".to_owned()),
+            Self::Strayed => (
+                RunFailureKind::Abort,
+                "the program did something else than when it was recorded, so that it cannot be run again from there"
+                    .to_owned(),
+            ),
+            Self::Further => (
+                RunFailureKind::Abort,
+                "the program goes on from where its recording ends".to_owned(),
+            ),
             Self::Heap => (
                 RunFailureKind::Heap,
                 format!(
@@ -179,6 +204,13 @@ impl Timers {
         }
     }
 
+    /// Takes a timer that fires before or after it is due; false when there is none.
+    pub(super) fn fire(&mut self, id: u64) -> bool {
+        let armed = self.by_id.contains_key(&id);
+        self.disarm(id);
+        armed
+    }
+
     pub(super) fn waiting(&self) -> usize {
         self.by_id.len()
     }
@@ -215,6 +247,8 @@ pub(super) struct RunState {
     pub(super) unhandled: Rejections,
     /// Where the program was when the watchdog interrupted it.
     pub(super) interrupted_at: Option<Position>,
+    /// Where the time, chance and events come from.
+    pub(super) feed: Feed,
 }
 
 /// The end of a line that did not fit.

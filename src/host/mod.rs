@@ -13,6 +13,7 @@
 #![cfg_attr(feature = "engine", doc = "```")]
 
 mod prompt;
+mod replay;
 mod session;
 mod step;
 
@@ -41,6 +42,7 @@ use crate::sdk::SdkCache;
 use crate::tool::{DefinitionError, Tool};
 
 pub use prompt::Prompt;
+pub use replay::{Decision, ReplayError};
 pub use session::{RunOptions, Session, SessionCheckError, SessionError, SessionOptions};
 pub use step::StepOptions;
 
@@ -79,6 +81,7 @@ struct Shared {
     clock: Arc<dyn Clock>,
     limits: RunLimits,
     commit_order: CommitOrder,
+    record_values: bool,
     drain: Option<Duration>,
     working_root: Option<Arc<Path>>,
     ledgers: Arc<Ledgers>,
@@ -159,6 +162,7 @@ pub struct HostBuilder {
     limits: RunLimits,
     call_limits: CallLimits,
     commit_order: CommitOrder,
+    record_values: bool,
     drain: Option<Duration>,
     working_root: Option<Arc<Path>>,
 }
@@ -173,8 +177,13 @@ impl HostBuilder {
     /// Sets the engine for programs. Absent: in a mode with `run_code`, programs run in child processes of this program,
     /// whose `main` begins with `isolane::child::run_if_child()`; otherwise tools can be called, and programs cannot be
     /// run.
-    pub fn runtime(mut self, runtime: impl CodeRuntime + 'static) -> Self {
-        self.runtime = Some(Arc::new(runtime));
+    pub fn runtime(self, runtime: impl CodeRuntime + 'static) -> Self {
+        self.shared_runtime(Arc::new(runtime))
+    }
+
+    /// The same with one that others use as well.
+    pub fn shared_runtime(mut self, runtime: Arc<dyn CodeRuntime>) -> Self {
+        self.runtime = Some(runtime);
         self
     }
 
@@ -252,6 +261,13 @@ impl HostBuilder {
         self
     }
 
+    /// Records the values that programs get from their calls, so that their runs can be run again (L-9) and can go on after
+    /// a crash (L-10). Absent: values enter no durable event (T-12), and no run can.
+    pub fn record_values(mut self, records: bool) -> Self {
+        self.record_values = records;
+        self
+    }
+
     /// Sets the working root that tools see.
     pub fn working_root(mut self, root: impl Into<Arc<Path>>) -> Self {
         self.working_root = Some(root.into());
@@ -295,8 +311,12 @@ impl HostBuilder {
             }
         });
         if let Some(runner) = &runner {
-            let settings =
-                RunCodeSettings { limits: self.limits.clone(), commit_order: self.commit_order, drain };
+            let settings = RunCodeSettings {
+                limits: self.limits.clone(),
+                commit_order: self.commit_order,
+                drain,
+                record_values: self.record_values,
+            };
             let sessions: Arc<dyn OpenSessions> = Arc::clone(&ledgers) as _;
             let tool = run_code_tool(runner.clone(), settings, sessions, Arc::clone(&clock))?;
             pipeline.registry().set_run_code(tool);
@@ -308,6 +328,7 @@ impl HostBuilder {
             clock,
             limits: self.limits,
             commit_order: self.commit_order,
+            record_values: self.record_values,
             drain,
             working_root: self.working_root,
             ledgers,

@@ -199,17 +199,23 @@ impl Session {
 
     /// Runs a program.
     pub async fn run_with(&self, code: impl Into<String>, options: RunOptions) -> RunOutcome {
+        let Some(runner) = &self.inner.host.shared.runner else { return without_runtime() };
+        let code = code.into();
+        runner.run(ProgramRun { call: self.next_call(), code, ..self.program_run(options) }).await
+    }
+
+    pub(super) fn program_run(&self, options: RunOptions) -> ProgramRun {
         let shared = &self.inner.host.shared;
-        let Some(runner) = &shared.runner else { return without_runtime() };
-        let run = ProgramRun {
-            call: self.next_call(),
+        ProgramRun {
+            call: "".into(),
             parent: None,
-            code: code.into(),
+            code: String::new(),
             description: options.description,
             session: self.inner.id.clone(),
             scope: self.inner.scope.clone(),
             limits: options.limits.unwrap_or_else(|| shared.limits.clone()),
             commit_order: shared.commit_order,
+            record_values: shared.record_values,
             drain: shared.drain,
             cancel: options.cancel.unwrap_or_default(),
             ledger: self.inner.ledger.clone(),
@@ -217,8 +223,7 @@ impl Session {
             logs: options.logs,
             progress: options.progress,
             working_root: shared.working_root.clone(),
-        };
-        runner.run(run).await
+        }
     }
 
     /// Checks the types of a program without running it (CM-27). Nothing is recorded.
@@ -257,7 +262,7 @@ impl Session {
         let too_deep = bound_value(&mut args);
         let id = self.next_call();
         let ledger = &self.inner.ledger;
-        let event = || ToolCall { call: id.clone(), tool: tool.into(), arguments: Arc::new(args.clone()) };
+        let event = || ToolCall::new(id.clone(), tool, args.clone());
         let call = ledger.reserve().await.record_with(event, []);
         let mut request = CallRequest::new(id.clone(), tool, args, self.inner.id.clone());
         request.scope.clone_from(&self.inner.scope);

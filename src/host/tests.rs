@@ -1,5 +1,7 @@
 //! What a deployment is wired with, without an engine.
 
+mod transcript;
+
 use serde_json::{Value, json};
 
 use super::*;

@@ -87,6 +87,12 @@ impl CallId {
     pub fn sub_call(&self, n: u64) -> Self {
         Self::new(format!("{}:code:{n}", self.0))
     }
+
+    /// The number of a sub-call among those of its program; nothing for a call that is none.
+    pub fn sub_number(&self) -> Option<u64> {
+        let (_, n) = self.0.rsplit_once(":code:")?;
+        n.parse().ok()
+    }
 }
 
 /// Proof that a call was made from inside another one (CM-4).
@@ -124,5 +130,10 @@ mod tests {
     fn sub_calls_are_named_after_their_parent_and_number() {
         assert_eq!(CallId::from("call-7").sub_call(3).as_str(), "call-7:code:3");
         assert_eq!(CallId::from("a:code:1").sub_call(2).as_str(), "a:code:1:code:2");
+        for (call, n) in
+            [("call-7:code:3", Some(3)), ("a:code:1:code:2", Some(2)), ("call-7", None), ("a:code:x", None)]
+        {
+            assert_eq!(CallId::from(call).sub_number(), n, "{call}");
+        }
     }
 }

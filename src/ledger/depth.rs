@@ -81,6 +81,11 @@ fn bound_shared(value: &mut Arc<Value>) {
     }
 }
 
+/// Whether this is what stands for a value that was too deep.
+pub fn is_too_deep(kept: &Value) -> bool {
+    kept.as_object().is_some_and(|members| members.len() == 1 && members.contains_key("$deep"))
+}
+
 fn stand_in(value: &Value) -> Value {
     json!({ "$deep": canonical_text(value) })
 }

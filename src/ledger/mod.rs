@@ -14,13 +14,15 @@ mod open;
 mod queue;
 mod record;
 mod redact;
+mod restore;
 mod slot;
 mod store;
 #[cfg(test)]
 mod tests;
+mod transcript;
 mod writer;
 
-pub use depth::MAX_VALUE_DEPTH;
+pub use depth::{MAX_VALUE_DEPTH, is_too_deep};
 pub(crate) use depth::{bound_content, bound_value};
 pub use event::{EventBody, FORMAT_SCHEMA, FORMAT_VERSION, LedgerEvent};
 pub use handle::{Ledger, LedgerError, LedgerOptions, SessionLedgers};
@@ -30,11 +32,14 @@ pub use record::{
     CodeDispatchStart, PresetChosen, RunEnd, RunEnding, RunStart, SandboxMode, SandboxModeSet, Settled,
     StatePut, ToolCall, ToolResult,
 };
-pub use redact::{Redactor, SensitiveArguments};
+pub use redact::{Redactor, SensitiveArguments, same_arguments};
 pub use slot::Slot;
 #[cfg(test)]
 pub(crate) use store::WatchedStore;
 pub use store::{
-    EventReader, FsyncPolicy, JsonLinesStore, LedgerStore, MemoryStore, SequenceError, SharedStore,
-    StoreError, StoreWarning, read_events,
+    EventReader, FsyncPolicy, JsonLinesStore, LedgerReader, LedgerStore, MemoryStore, OpenedLedger,
+    SequenceError, SharedStore, StoreError, StoreWarning, open_ledger, read_events, read_ledger,
 };
+#[cfg(feature = "sqlite")]
+pub use store::{SqliteReader, SqliteStore, read_sqlite};
+pub use transcript::{Message, MessageCall, derive_messages};

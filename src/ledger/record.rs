@@ -12,6 +12,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::clock::Timestamp;
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ToolName};
 use crate::outcome::{CallResult, DeferredContext, ErrorCode, RunFailure, RunOutcome, RunStats};
@@ -25,6 +26,21 @@ pub struct ToolCall {
     pub tool: ToolName,
     /// The arguments; a string when the model's text was not JSON.
     pub arguments: Arc<Value>,
+    /// The `seq` of the first call of the model step that this one belongs to; absent when it is the first itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<u64>,
+}
+
+impl ToolCall {
+    /// A call that is the first of its step, or the only one.
+    pub fn new(call: impl Into<CallId>, tool: impl Into<ToolName>, arguments: Value) -> Self {
+        Self { call: call.into(), tool: tool.into(), arguments: Arc::new(arguments), step: None }
+    }
+
+    /// The same as a further call of the step whose first call has this `seq`.
+    pub fn in_step(self, first: Option<u64>) -> Self {
+        Self { step: first, ..self }
+    }
 }
 
 /// Data of `tool/result`.
@@ -99,14 +115,18 @@ pub struct CodeDispatchStart {
     pub tool: ToolName,
     /// The arguments after normalisation.
     pub arguments: Arc<Value>,
+    /// What the program took from outside since its call before, for a replay (L-9): readings of the clock, outcomes,
+    /// timers. Empty when it took nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
 }
 
 impl CodeDispatchStart {
     /// The settled event of this sub-call. Arguments are shared, content is moved.
     ///
-    /// The value is left out (T-12); a host that wants its runs replayed sets [`CodeDispatch::value`].
+    /// The value is left out (T-12) but where [`Settled::with_value`] gives it.
     pub fn settle(&self, settled: Settled) -> CodeDispatch {
-        let Settled { content, failure } = settled;
+        let Settled { content, failure, value } = settled;
         let (code, message, details) = match failure {
             None => (None, None, None),
             Some((code, message, details)) => (Some(code), Some(message), details),
@@ -122,7 +142,7 @@ impl CodeDispatchStart {
             code,
             message,
             details,
-            value: None,
+            value,
         }
     }
 }
@@ -132,12 +152,13 @@ impl CodeDispatchStart {
 pub struct Settled {
     content: Vec<ContentBlock>,
     failure: Option<(ErrorCode, String, Option<Value>)>,
+    value: Option<Arc<Value>>,
 }
 
 impl Settled {
     /// It succeeded, and this is its model-side content.
     pub fn success(content: Vec<ContentBlock>) -> Self {
-        Self { content, failure: None }
+        Self { content, failure: None, value: None }
     }
 
     /// It failed, with what the program's `ToolCallError` holds and its model-side content.
@@ -147,7 +168,12 @@ impl Settled {
         details: Option<Value>,
         content: Vec<ContentBlock>,
     ) -> Self {
-        Self { content, failure: Some((code, message, details)) }
+        Self { content, failure: Some((code, message, details)), value: None }
+    }
+
+    /// With the value that the program gets, for a host whose runs are to be replayed.
+    pub fn with_value(self, value: Option<Arc<Value>>) -> Self {
+        Self { value, ..self }
     }
 }
 
@@ -290,6 +316,9 @@ pub struct RunStart {
     /// The title that the model gave it; absent when it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The time of the start as the program reads it; absent when the run cannot be replayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// The seed of the program's random numbers, in hexadecimal; absent when the run cannot be replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<String>,
@@ -324,6 +353,10 @@ pub struct RunEnd {
     /// Remarks for the model.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What the program took from outside after its last call, as in `tool/code-dispatch-start`. Empty when it took
+    /// nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub inputs: String,
     /// What the run used.
     pub stats: RunStats,
 }
@@ -342,6 +375,7 @@ impl RunEnd {
             result,
             failure,
             notes: outcome.notes.clone(),
+            inputs: String::new(),
             stats: outcome.stats.clone(),
         }
     }

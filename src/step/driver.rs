@@ -70,6 +70,8 @@ pub(super) struct Driver<'a> {
     /// The results of the first calls; the next to be committed has their count as its number.
     pub(super) results: Vec<StepResult>,
     launched: u64,
+    /// The event of the first call, by which those of the others are known to be of the same step (L-6).
+    first_event: Option<u64>,
     /// The last event that was recorded.
     pub(super) last_event: Option<u64>,
 }
@@ -119,6 +121,7 @@ impl<'a> Driver<'a> {
             waiting: BTreeMap::new(),
             results: Vec::new(),
             launched: 0,
+            first_event: None,
             last_event: None,
         }
     }
@@ -215,8 +218,10 @@ impl<'a> Driver<'a> {
         let n = self.launched;
         let slot = self.reserve().await;
         // The ledger's own copy: a tool that changes its input cannot falsify the log (L-3).
-        let event = || ToolCall { call: id.clone(), tool: tool.clone(), arguments: Arc::new(args.clone()) };
-        let seq = self.recorded(slot.record_with(event, []))?;
+        let event = || ToolCall::new(id.clone(), tool.clone(), args.clone()).in_step(self.first_event);
+        let seq = slot.record_with(event, []);
+        let seq = self.recorded(seq)?;
+        self.first_event = self.first_event.or(seq);
         self.launched += 1;
         self.started.insert(n, Started { id: id.clone(), tool: tool.clone(), seq, stage: Stage::Deciding });
         let request = CallRequest {

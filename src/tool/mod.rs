@@ -9,6 +9,7 @@ mod cards;
 mod context;
 mod definition;
 mod handler;
+mod recorded;
 mod typed;
 
 pub use builder::{DefinitionError, ToolBuilder};
@@ -20,4 +21,5 @@ pub use definition::{
     PresentResultFn, PresentationFace, RenderFn, SchedulerFace, Tool, ToolDefinition,
 };
 pub use handler::{HandlerFuture, ToolError, ToolHandler};
+pub use recorded::{RecordedCall, derive_cards};
 pub use typed::tool;

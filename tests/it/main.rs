@@ -18,11 +18,15 @@ mod clones;
 mod differential;
 mod globals;
 mod hostile;
+mod killed_runs;
 mod limits;
 mod overwritten;
 mod policies;
 mod programs;
+#[path = "../killed/random.rs"]
+mod random;
 mod readme;
+mod replay;
 mod reported;
 mod run_code;
 mod runtime_js;

@@ -70,7 +70,7 @@ pub(crate) fn child_options(limits: &RunLimits) -> ProcessOptions {
 
 /// One test's host.
 pub(crate) struct Host {
-    runner: ProgramRunner,
+    pub(crate) runner: ProgramRunner,
     threads: Option<InProcessRuntime>,
     pub(crate) ledger: Ledger,
     pub(crate) state: SessionState,
@@ -167,8 +167,13 @@ impl Host {
     /// The same with limits of its own.
     pub(crate) async fn run_limited(&self, code: &str, limits: RunLimits) -> RunOutcome {
         let n = self.runs.fetch_add(1, Ordering::Relaxed) + 1;
-        let run = ProgramRun {
-            call: format!("r{n}").as_str().into(),
+        let run = ProgramRun { call: format!("r{n}").as_str().into(), ..self.program_run(code, limits) };
+        self.runner.run(run).await
+    }
+
+    pub(crate) fn program_run(&self, code: &str, limits: RunLimits) -> ProgramRun {
+        ProgramRun {
+            call: "none".into(),
             parent: None,
             code: code.to_owned(),
             description: None,
@@ -176,6 +181,7 @@ impl Host {
             scope: self.scope.clone(),
             limits,
             commit_order: CommitOrder::Completion,
+            record_values: true,
             drain: Some(Duration::from_secs(5)),
             cancel: self.cancel.clone(),
             ledger: self.ledger.clone(),
@@ -183,8 +189,7 @@ impl Host {
             logs: self.logs.clone(),
             progress: None,
             working_root: None,
-        };
-        self.runner.run(run).await
+        }
     }
 
     pub(crate) fn events(&self) -> Vec<LedgerEvent> {

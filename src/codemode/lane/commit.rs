@@ -118,7 +118,7 @@ impl LaneDriver {
     }
 
     /// Gives the program its outcome and hands the settled event to the side path (L-4).
-    async fn deliver(&mut self, n: u64) {
+    pub(super) async fn deliver(&mut self, n: u64) {
         // Reserved first: a store that falls behind holds the lane here instead of growing the backlog.
         let slot = self.reserve().await;
         // Taken out only now, so that a lane that is dropped while it waits still knows of the call.
@@ -130,7 +130,8 @@ impl LaneDriver {
             Ok(CallSuccess { value, content, deferred, concludes_turn, meta: _ }) => {
                 let blocks = not_text(&content);
                 self.records.succeed(n, Handed { deferred, concludes_turn, blocks });
-                (Ok(value), event.is_some().then(|| Settled::success(content)))
+                let kept = self.config.record_values.then(|| Arc::clone(&value));
+                (Ok(value), event.is_some().then(|| Settled::success(content).with_value(kept)))
             }
             Err(failure) => {
                 let state = if lost { SubCallState::Unknown } else { state_of(failure.code) };
@@ -148,8 +149,18 @@ impl LaneDriver {
     /// Aborts and drains what runs, drops what waits (CM-21).
     pub(super) async fn wind_down(&mut self) {
         self.handle.close();
-        for queued in self.handle.drop_queued() {
+        let aside = std::mem::take(&mut self.aside);
+        for queued in aside.into_iter().chain(self.handle.drop_queued()) {
+            // It is compared all the same: nobody may have waited for it.
+            if self.divergence.is_none()
+                && let Err(divergence) = self.recorded.take(queued.n, &queued.tool, &queued.args)
+            {
+                self.divergence = Some(divergence);
+            }
             self.records.never_started(self.root.parent.sub_call(queued.n), queued.tool);
+            // They have no event that could keep it.
+            self.inputs.push(' ');
+            self.inputs.push_str(&queued.inputs);
         }
         while self.pool.len() > 0 {
             let at_rest = poll_fn(|context| {

@@ -14,10 +14,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use serde_json::Value;
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use crate::clock::Clock;
 use crate::codemode::lane::commit::Started;
+use crate::codemode::lane::recorded::{
+    CallDivergence, RecordedCall, RecordedCalls, RecordedOutcome, lost_before,
+};
 use crate::codemode::lane::report::{LaneReport, Records};
 use crate::codemode::lane::shared::{Ending, LaneHandle, Queued, Work};
 use crate::codemode::lane::{LaneConfig, LaneRoot};
@@ -54,6 +57,15 @@ pub struct LaneDriver {
     pub(super) waiting: BTreeMap<u64, Arrival>,
     pub(super) next_commit: u64,
     pub(super) records: Records,
+    /// What is known from a recording; nothing in a run that is made for the first time.
+    pub(super) recorded: RecordedCalls,
+    pub(super) divergence: Option<Box<CallDivergence>>,
+    /// Ends the run from within.
+    stop: CancellationToken,
+    /// Calls that never start, because they did not when the run was recorded.
+    pub(super) aside: Vec<Queued>,
+    /// What the program took before calls that never started.
+    pub(super) inputs: String,
 }
 
 enum Step {
@@ -87,7 +99,21 @@ impl LaneDriver {
             started: BTreeMap::new(),
             waiting: BTreeMap::new(),
             next_commit: 1,
+            recorded: RecordedCalls::default(),
+            divergence: None,
+            stop: CancellationToken::new(),
+            aside: Vec::new(),
+            inputs: String::new(),
         }
+    }
+
+    /// Answers calls from a recording, as far as it goes (L-9, L-10).
+    ///
+    /// `stop` ends the run: it is raised when the program makes another call than is recorded.
+    pub fn with_recorded(mut self, recorded: RecordedCalls, stop: CancellationToken) -> Self {
+        self.recorded = recorded;
+        self.stop = stop;
+        self
     }
 
     /// Works until the handle is closed or the run's signal is raised, and every started call is settled.
@@ -104,6 +130,9 @@ impl LaneDriver {
         self.wind_down().await;
         let mut report = std::mem::take(&mut self.records).into_report(&self.handle.take_delivered());
         report.peak_in_flight = self.handle.peak_in_flight();
+        report.inputs = std::mem::take(&mut self.inputs);
+        report.divergence = self.divergence.take();
+        report.missing = self.recorded.missing();
         report
     }
 
@@ -143,9 +172,38 @@ impl LaneDriver {
             self.handle.put_back(queued);
             return;
         }
-        let Queued { n, tool, args, too_deep, .. } = queued;
+        if self.recorded.never_starts(queued.n) {
+            return self.aside.push(queued);
+        }
+        let recorded = match self.recorded.take(queued.n, &queued.tool, &queued.args) {
+            Ok(recorded) => recorded,
+            Err(divergence) => {
+                self.divergence = Some(divergence);
+                self.handle.end(Ending::Cancelled);
+                self.stop.cancel();
+                return self.aside.push(queued);
+            }
+        };
+        let Queued { n, tool, args, inputs, too_deep, .. } = queued;
         let id = self.root.parent.sub_call(n);
-        let event = self.start(n, &id, &tool, &args, slot);
+        let event = match recorded {
+            None => self.start(n, &id, &tool, &args, inputs, slot),
+            Some(RecordedCall { start, seq, outcome }) => {
+                drop(slot);
+                self.records.start(id.clone(), tool.clone());
+                let (event, stage) = match outcome {
+                    RecordedOutcome::Settled(result) => (None, Stage::Finished(result)),
+                    RecordedOutcome::Lost => (Some((start, seq)), Stage::Finished(Err(lost_before(&tool)))),
+                    RecordedOutcome::Again => (Some((start, seq)), Stage::Deciding),
+                };
+                let is_known = matches!(stage, Stage::Finished(_));
+                self.started.insert(n, Started { tool: tool.clone(), event, lost: false, stage });
+                if is_known {
+                    return self.deliver(n).await;
+                }
+                Some(seq)
+            }
+        };
         let request = CallRequest {
             id,
             tool,
@@ -173,6 +231,10 @@ impl LaneDriver {
         let prepared = Arc::new(prepared);
         match route {
             Route::Dispatch => {
+                if !self.is_written(event).await {
+                    let failure = aborted_before_dispatch(&prepared.call().tool);
+                    return self.arrive(n, Arrival::Finish(prepared, Err(failure))).await;
+                }
                 self.reach(n, Stage::Underway(Arc::clone(&prepared), None));
                 if pipeline.classify_again(class, &prepared) == Concurrency::Exclusive {
                     self.empty_pool().await;
@@ -186,8 +248,25 @@ impl LaneDriver {
         }
     }
 
+    /// Waits until the start of a call is in the store, in a run that may have to go on after a crash: nobody could know
+    /// later that it had started (L-10). False when the run has ended and the store takes longer than a body may. A store
+    /// that failed is not waited for: whoever keeps the ledger hears of it elsewhere.
+    async fn is_written(&mut self, event: Option<u64>) -> bool {
+        let Some(seq) = event.filter(|_| self.config.record_values) else { return true };
+        let ledger = self.ledger.clone();
+        self.ordered(ledger.written(seq)).await.is_some()
+    }
+
     /// Records that the call starts, in the ledger and for the report. Returns the event's `seq`.
-    fn start(&mut self, n: u64, id: &CallId, tool: &ToolName, args: &Value, slot: Slot) -> Option<u64> {
+    fn start(
+        &mut self,
+        n: u64,
+        id: &CallId,
+        tool: &ToolName,
+        args: &Value,
+        inputs: String,
+        slot: Slot,
+    ) -> Option<u64> {
         self.records.start(id.clone(), tool.clone());
         let event = self.ledger.is_enabled().then(|| CodeDispatchStart {
             root: self.root.root.clone(),
@@ -196,6 +275,7 @@ impl LaneDriver {
             tool: tool.clone(),
             // The ledger's own copy: a tool that changes its input cannot falsify the log (L-3).
             arguments: Arc::new(args.clone()),
+            inputs,
         });
         let event = event.and_then(|event| {
             let seq = slot.record(event.clone(), [])?;

@@ -10,6 +10,7 @@
 
 mod commit;
 mod driver;
+mod recorded;
 mod report;
 mod shared;
 mod sync;
@@ -29,6 +30,7 @@ use crate::pipeline::Pipeline;
 use crate::tool::ProgressSink;
 
 pub use driver::LaneDriver;
+pub use recorded::{CallDivergence, RecordedCall, RecordedCalls, RecordedOutcome};
 pub use report::LaneReport;
 pub use shared::{LaneHandle, Settlement, SubmitError};
 
@@ -57,6 +59,9 @@ pub struct LaneConfig {
     pub max_value_bytes: usize,
     /// Blocks that are not text and are kept for the model (CM-12).
     pub forwarded_blocks: usize,
+    /// Whether the values that programs get are recorded, so that a run can be replayed (L-9); otherwise they enter no
+    /// durable event (T-12).
+    pub record_values: bool,
     /// How long bodies that were told to stop, and interceptors that review calls, are waited for when the run ends;
     /// absent: for ever (P-14). After one review has not come in this time, no other is waited for.
     pub drain: Option<Duration>,

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::codemode::lane::recorded::CallDivergence;
 use crate::content::ContentBlock;
 use crate::ids::{CallId, ToolName};
 use crate::outcome::{CallFailure, DeferredContext, ErrorCode, SubCallReport, SubCallState};
@@ -31,6 +32,12 @@ pub struct LaneReport {
     pub peak_parallel: u64,
     /// Most calls that were submitted and not yet delivered.
     pub peak_in_flight: u64,
+    /// What the program took before calls that never started, in order, for a replay (L-9).
+    pub inputs: String,
+    /// The first call that was not as it was recorded; absent when there is none, or nothing was recorded.
+    pub divergence: Option<Box<CallDivergence>>,
+    /// The first call that was recorded and not made; absent when all were, or nothing was recorded.
+    pub missing: Option<Box<CallDivergence>>,
 }
 
 /// What is known of one sub-call while the lane works.

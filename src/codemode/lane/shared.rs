@@ -37,6 +37,8 @@ pub(super) struct Queued {
     pub(super) n: u64,
     pub(super) tool: ToolName,
     pub(super) args: Value,
+    /// What the program took since the call before; empty when it took nothing.
+    pub(super) inputs: String,
     /// About what the arguments take, as JSON.
     bytes: usize,
     /// The arguments were too deep to be handled safely, and `args` is only the ledger's stand-in for them.
@@ -158,11 +160,18 @@ impl LaneHandle {
     /// Arguments of any depth are safe; those that no tool could get are refused when their turn comes.
     pub fn submit(&self, tool: ToolName, args: Value) -> Result<u64, SubmitError> {
         let bytes = estimated_size(&args);
-        self.submit_read(tool, args, bytes)
+        self.submit_read(tool, args, bytes, String::new())
     }
 
-    /// The same for arguments that were read from so many bytes of text.
-    pub fn submit_read(&self, tool: ToolName, mut args: Value, bytes: usize) -> Result<u64, SubmitError> {
+    /// The same for arguments that were read from so many bytes of text, with what the program took since the call before
+    /// (L-9).
+    pub fn submit_read(
+        &self,
+        tool: ToolName,
+        mut args: Value,
+        bytes: usize,
+        inputs: String,
+    ) -> Result<u64, SubmitError> {
         let too_deep = bound_value(&mut args);
         let n = {
             let mut state = self.lock();
@@ -181,7 +190,7 @@ impl LaneHandle {
             state.delivered.push(false);
             let n = state.submitted();
             state.peak_in_flight = state.peak_in_flight.max(n - state.delivered_count);
-            state.queue.push_back(Queued { n, tool, args, bytes, too_deep });
+            state.queue.push_back(Queued { n, tool, args, inputs, bytes, too_deep });
             n
         };
         self.shared.driver.wake();

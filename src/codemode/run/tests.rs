@@ -47,7 +47,15 @@ impl CodeRuntime for Scripted {
         Box::pin(async move {
             let (lane, ()) = tokio::join!(driver.drive(), program);
             let result = Ok(None);
-            RunReport { result, logs: Vec::new(), notes: Vec::new(), lane, busy: Duration::from_millis(3) }
+            RunReport {
+                result,
+                logs: Vec::new(),
+                notes: Vec::new(),
+                inputs: String::new(),
+                stray: None,
+                lane,
+                busy: Duration::from_millis(3),
+            }
         })
     }
 }
@@ -83,6 +91,7 @@ fn bench(calls: &[&'static str], awaited: usize) -> Bench {
         scope: None,
         limits: RunLimits::default(),
         commit_order: CommitOrder::Completion,
+        record_values: false,
         drain: None,
         cancel: CancellationToken::new(),
         ledger,

@@ -10,6 +10,7 @@ use std::task::{Context, Poll};
 use serde_json::Value;
 
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::MAX_INPUT_BYTES;
 use crate::codemode::lane::{LaneHandle, SubmitError};
 use crate::codemode::program::PreparedProgram;
 use crate::codemode::{LogLevel, StateDraft};
@@ -33,7 +34,7 @@ pub enum Said {
     /// The program is to be reviewed; if it may run, the child is to be told with [`ToChild::Go`].
     Review(Box<PreparedProgram>),
     /// The program has ended. Nothing may come after this.
-    Ended(Finish, Option<Value>),
+    Ended(Box<Finish>, Option<Value>),
     /// Nothing was read: a question came, and the child is to take what it was answered before it gets another answer.
     Later,
 }
@@ -137,7 +138,7 @@ impl Conversation {
             ToHost::Ended { finish, value } => self.end(finish, value),
             // Before it has passed its review, a program has not begun.
             _ if self.reviewed => Err(Violation::OutOfPlace(name)),
-            ToHost::Call { n, tool, args } => self.call(n, tool, args),
+            ToHost::Call { n, tool, args, inputs } => self.call(n, tool, args, inputs),
             ToHost::Line(level, text) => {
                 self.print(text.len())?;
                 Ok(Said::Line(level, text.to_owned()))
@@ -151,7 +152,7 @@ impl Conversation {
         }
     }
 
-    fn call(&mut self, n: u64, tool: u32, args: &str) -> Result<Said, Violation> {
+    fn call(&mut self, n: u64, tool: u32, args: &str, inputs: &str) -> Result<Said, Violation> {
         let expected = self.calls.saturating_add(1);
         if n != expected {
             return Err(Violation::Misnumbered { given: n, expected });
@@ -159,13 +160,17 @@ impl Conversation {
         if args.len() > self.limits.argument_bytes {
             return Err(Violation::Limit("the limit of a call's arguments"));
         }
+        if inputs.len() > MAX_INPUT_BYTES {
+            return Err(Violation::Limit("the limit of what a program takes between two calls"));
+        }
         let name = usize::try_from(tool).ok().and_then(|tool| self.bindings.tool(tool));
         let name = name.cloned().ok_or(Violation::NoSuchTool(tool))?;
         let bytes = args.len();
         let args = serde_json::from_str(args)
             .map_err(|error| Violation::Malformed { kind: "call", reason: error.to_string() })?;
         self.calls = expected;
-        Ok(self.handle.submit_read(name, args, bytes).map_or_else(Said::Refused, |_| Said::Nothing))
+        let inputs = inputs.to_owned();
+        Ok(self.handle.submit_read(name, args, bytes, inputs).map_or_else(Said::Refused, |_| Said::Nothing))
     }
 
     /// Counts what was printed as the child does: each line costs a byte more than its text.
@@ -200,11 +205,14 @@ impl Conversation {
                 reason: "it failed and has a value".to_owned(),
             });
         }
-        let Some(text) = value else { return Ok(Said::Ended(finish, None)) };
+        if finish.inputs.len() > MAX_INPUT_BYTES {
+            return Err(Violation::Limit("the limit of what a program takes between two calls"));
+        }
+        let Some(text) = value else { return Ok(Said::Ended(Box::new(finish), None)) };
         self.print(text.len())?;
         let value = serde_json::from_str(text)
             .map_err(|error| Violation::Malformed { kind: "ended", reason: error.to_string() })?;
-        Ok(Said::Ended(finish, Some(value)))
+        Ok(Said::Ended(Box::new(finish), Some(value)))
     }
 
     /// Appends outcomes of calls, as many as are there and have room. Wakes `context` when there are more.

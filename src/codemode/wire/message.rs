@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::{Origin, Stray};
 use crate::codemode::lane::Settlement;
 use crate::codemode::program::PreparedProgram;
 use crate::codemode::{LogLevel, StateError};
@@ -34,6 +35,8 @@ pub enum ToHost<'a> {
         tool: u32,
         /// The arguments as JSON.
         args: &'a str,
+        /// What the program took since its call before.
+        inputs: &'a str,
     },
     /// The program printed a line.
     Line(LogLevel, &'a str),
@@ -116,6 +119,8 @@ pub struct Begin<'a> {
     pub text: Cow<'a, str>,
     /// Whether the host reviews the prepared program before it runs.
     pub reviewed: bool,
+    /// Where its clock and its chance begin.
+    pub origin: Cow<'a, Origin>,
     /// What it may use.
     pub limits: Cow<'a, RunLimits>,
     /// What of the wall limit is used already.
@@ -160,6 +165,10 @@ pub struct Finish {
     /// How many outcomes of calls the program was given, in the order in which the host sent them. The others came when
     /// it had ended.
     pub taken: usize,
+    /// What the program took after its last call.
+    pub inputs: String,
+    /// How it left its recording; absent when it did not, or had none.
+    pub stray: Option<Stray>,
     /// Whether the child is to be used again.
     pub again: bool,
 }
@@ -234,9 +243,11 @@ impl<'a> ToHost<'a> {
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Ready(text) => put(out, kind::READY, |out| out.extend_from_slice(text.as_bytes())),
-            Self::Call { n, tool, args } => put(out, kind::CALL, |out| {
+            Self::Call { n, tool, args, inputs } => put(out, kind::CALL, |out| {
                 out.extend_from_slice(&n.to_le_bytes());
                 out.extend_from_slice(&tool.to_le_bytes());
+                out.extend_from_slice(&u32::try_from(inputs.len()).unwrap_or(u32::MAX).to_le_bytes());
+                out.extend_from_slice(inputs.as_bytes());
                 out.extend_from_slice(args.as_bytes());
             }),
             Self::Line(level, text) => put(out, kind::LINE, |out| {
@@ -267,9 +278,12 @@ impl<'a> ToHost<'a> {
             kind::CALL => {
                 let short = || malformed("call", "it is too short");
                 let (n, rest) = payload.split_first_chunk::<8>().ok_or_else(short)?;
-                let (tool, args) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+                let (tool, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+                let (length, rest) = rest.split_first_chunk::<4>().ok_or_else(short)?;
+                let length = usize::try_from(u32::from_le_bytes(*length)).unwrap_or(usize::MAX);
+                let (inputs, args) = rest.split_at_checked(length).ok_or_else(short)?;
                 let (n, tool) = (u64::from_le_bytes(*n), u32::from_le_bytes(*tool));
-                Ok(Self::Call { n, tool, args: utf8("call", args)? })
+                Ok(Self::Call { n, tool, args: utf8("call", args)?, inputs: utf8("call", inputs)? })
             }
             kind::LINE => {
                 let (level, text) =

@@ -13,6 +13,7 @@ use super::conversation::{Conversation, Said};
 use super::*;
 use crate::clock::ManualClock;
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::Stray;
 use crate::codemode::lane::{self, CommitOrder, LaneConfig, LaneDriver, LaneRoot, SubmitError};
 use crate::codemode::program::{ProgramLimits, ToolHints, prepare};
 use crate::codemode::{LogLevel, SessionState, StateError};
@@ -38,7 +39,15 @@ fn frame_of(kind: u8, payload: &[u8]) -> Vec<u8> {
 
 fn end(value: Option<&str>) -> ToHost<'_> {
     ToHost::Ended {
-        finish: Finish { failure: None, notes: vec![], busy: Duration::ZERO, taken: 0, again: true },
+        finish: Finish {
+            failure: None,
+            notes: vec![],
+            busy: Duration::ZERO,
+            taken: 0,
+            inputs: String::new(),
+            stray: None,
+            again: true,
+        },
         value,
     }
 }
@@ -88,10 +97,10 @@ proptest! {
     ) {
         let level = [LogLevel::Debug, LogLevel::Info, LogLevel::Warn, LogLevel::Error][level];
         let failure = RunFailure { line: Some(3), stack: Some(other.clone()), ..RunFailure::new(RunFailureKind::Heap, &text) };
-        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, taken: 0, again };
+        let finish = |failure| Finish { failure, notes: vec![text.clone(), other.clone()], busy, taken: 0, inputs: other.clone(), stray: again.then_some(Stray::Further), again };
         let message = match which {
             0 => ToHost::Ready(&text),
-            1 => ToHost::Call { n, tool, args: &text },
+            1 => ToHost::Call { n, tool, args: &text, inputs: &other },
             2 => ToHost::Line(level, &text),
             3 => ToHost::Kept(KeptRequest::Get(text.clone())),
             4 => ToHost::Kept(KeptRequest::Set(text.clone(), other.clone())),
@@ -193,6 +202,7 @@ fn bench(reviewed: bool) -> Bench {
         max_queued_bytes: limits.queued_argument_bytes,
         max_value_bytes: 1_000,
         forwarded_blocks: 0,
+        record_values: false,
         drain: None,
     };
     let pipeline = Pipeline::new(registry, CallLimits::default(), None);
@@ -214,7 +224,7 @@ impl Bench {
     }
 
     fn call(&mut self, n: u64, args: &str) -> Result<Option<Said>, Violation> {
-        self.say(&ToHost::Call { n, tool: 0, args })
+        self.say(&ToHost::Call { n, tool: 0, args, inputs: "" })
     }
 
     fn ask(&mut self, request: KeptRequest) -> KeptReply {
@@ -237,7 +247,7 @@ fn calls_have_their_numbers_and_their_tools() {
     }
     assert!(matches!(bench.call(1, "{}"), Ok(Some(Said::Nothing))));
     assert_eq!(bench.call(1, "{}").unwrap_err(), Violation::Misnumbered { given: 1, expected: 2 });
-    let absent = ToHost::Call { n: 2, tool: 1, args: "{}" };
+    let absent = ToHost::Call { n: 2, tool: 1, args: "{}", inputs: "" };
     assert_eq!(bench.say(&absent).unwrap_err(), Violation::NoSuchTool(1));
     assert!(matches!(bench.call(2, "{"), Err(Violation::Malformed { kind: "call", .. })));
     assert!(matches!(bench.call(2, &"[".repeat(90)), Err(Violation::Malformed { kind: "call", .. })));
@@ -330,7 +340,7 @@ fn what_cannot_be_read_ends_the_conversation() {
         malformed(1, &[0xff]),
         malformed(2, &[1; 7]),
         malformed(2, &[1; 11]),
-        malformed(2, &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff]),
+        malformed(2, &[1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff]),
         malformed(3, &[]),
         malformed(3, &[4]),
         malformed(3, &[0, 0xff]),
@@ -367,6 +377,8 @@ fn what_cannot_be_read_ends_the_conversation() {
         notes: vec![],
         busy: Duration::ZERO,
         taken: 0,
+        inputs: String::new(),
+        stray: None,
         again: false,
     };
     let both = ToHost::Ended { finish: failed, value: Some("1") };

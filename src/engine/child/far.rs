@@ -119,7 +119,7 @@ impl Far {
 }
 
 impl Outside for Far {
-    fn submit(&self, tool: usize, args: String) -> Result<u64, Refused> {
+    fn submit(&self, tool: usize, args: String, inputs: String) -> Result<u64, Refused> {
         // The host ends a child whose arguments it cannot read; a program is told.
         if let Some(error) = unreadable(&args) {
             return Err(Refused::Error(format!("the arguments are not JSON that can be read: {error}")));
@@ -130,8 +130,12 @@ impl Outside for Far {
         }
         self.calls.set(n);
         let tool = u32::try_from(tool).unwrap_or(u32::MAX);
-        self.link.borrow_mut().write(&ToHost::Call { n, tool, args: &args });
+        self.link.borrow_mut().write(&ToHost::Call { n, tool, args: &args, inputs: &inputs });
         Ok(n)
+    }
+
+    fn outstanding(&self) -> u64 {
+        self.calls.get().saturating_sub(self.delivered.get())
     }
 
     fn line(&self, level: LogLevel, text: &str) {

@@ -146,7 +146,7 @@ impl Child {
     /// Prepares a program and runs it; how many outcomes it was given, and whether a limit ended it.
     fn run(&mut self, isolate: &mut FreshIsolate, begin: Begin<'static>) -> (Ended, usize, bool) {
         let clock = SystemClock::new();
-        let Begin { text, reviewed, limits, spent, bindings } = begin;
+        let Begin { text, reviewed, origin, limits, spent, bindings } = begin;
         let limits = limits.into_owned();
         match (bindings, &self.bindings) {
             (Some(MaybeOwned::Owned(bindings)), _) => self.bindings = Some(Arc::from(bindings)),
@@ -168,7 +168,9 @@ impl Child {
         let far = Rc::new(Far::new(Rc::clone(&self.link), limits.sub_calls));
         let notes = program.notes().to_vec();
         let outside = Rc::clone(&far) as Rc<dyn Outside>;
-        let execution = Execution { program, bindings, limits, meter: Arc::clone(&meter), outside };
+        let origin = origin.into_owned();
+        let execution =
+            Execution { program, bindings, limits, meter: Arc::clone(&meter), outside, origin, spent };
         let mut ended = execute(isolate, execution, || {});
         ended.notes.splice(0..0, notes);
         (ended, far.delivered(), meter.tripped().is_some() || isolate.heap_exceeded())
@@ -187,7 +189,7 @@ impl Child {
     }
 
     fn tell(&self, ended: Ended, taken: usize, again: bool) {
-        let Ended { result, busy, notes } = ended;
+        let Ended { result, busy, notes, inputs, stray } = ended;
         let (value, mut failure) = match result {
             Ok(value) => (value.map(|value| value.to_string()), None),
             Err(failure) => (None, Some(failure)),
@@ -195,7 +197,7 @@ impl Child {
         if let Some(failure) = &mut failure {
             shorten(&mut failure.message);
         }
-        let finish = Finish { failure, notes, busy, taken, again };
+        let finish = Finish { failure, notes, busy, taken, inputs, stray, again };
         let mut link = self.link.borrow_mut();
         link.write(&ToHost::Ended { finish, value: value.as_deref() });
         link.flush();
@@ -203,16 +205,17 @@ impl Child {
 }
 
 fn failed(failure: RunFailure) -> Ended {
-    Ended { result: Err(failure), busy: Duration::ZERO, notes: Vec::new() }
+    Ended::without_program(failure, Duration::ZERO)
 }
 
 /// JSON is read into memory of its own, whatever its lifetime says.
 fn own(begin: Begin<'_>) -> Begin<'static> {
-    let Begin { text, reviewed, limits, spent, bindings } = begin;
+    let Begin { text, reviewed, origin, limits, spent, bindings } = begin;
     let bindings = bindings.and_then(|bindings| match bindings {
         MaybeOwned::Owned(bindings) => Some(MaybeOwned::Owned(bindings)),
         MaybeOwned::Lent(_) => None,
     });
     let limits: std::borrow::Cow<'static, RunLimits> = std::borrow::Cow::Owned(limits.into_owned());
-    Begin { text: text.into_owned().into(), reviewed, limits, spent, bindings }
+    let origin = std::borrow::Cow::Owned(origin.into_owned());
+    Begin { text: text.into_owned().into(), reviewed, origin, limits, spent, bindings }
 }

@@ -11,9 +11,9 @@ use serde_json::Value;
 use crate::codemode::wire::Outcome;
 use crate::engine::execution::rejections::Thrown;
 use crate::engine::execution::turn::{Finished, Standing, Turn, parse_result};
-use crate::engine::execution::{Event, Waiting, failure, host_bug};
+use crate::engine::execution::{Event, Next, Waiting, failure, host_bug};
 use crate::engine::isolate::FreshIsolate;
-use crate::engine::state::{RunState, Trip};
+use crate::engine::state::{RunState, Timers, Trip};
 use crate::outcome::{RunFailure, RunFailureKind};
 
 /// What a program that came to its end leaves.
@@ -60,11 +60,37 @@ pub(super) fn run(isolate: &mut FreshIsolate, begun: impl FnOnce()) -> Result<Re
 
 /// What moves the program on, once what it has committed is in the ledger (CM-11).
 fn next_event(isolate: &mut FreshIsolate, settled_last: bool) -> Option<Event> {
-    let RunState { outside, timers, clock, meter, .. } = isolate.state()?;
+    let RunState { outside, timers, clock, meter, feed, .. } = isolate.state()?;
     let outside = Rc::clone(outside);
-    match outside.record(meter) {
-        Some(trip) => Some(Event::Trip(trip)),
-        None => outside.next(Waiting { timers, clock, meter, settled_last }),
+    if let Some(trip) = outside.record(meter) {
+        return Some(Event::Trip(trip));
+    }
+    loop {
+        match feed.next(timers) {
+            Err(trip) => return Some(Event::Trip(trip)),
+            Ok(Next::Event(event)) => return Some(event),
+            Ok(Next::Whatever) => {
+                let event = outside.next(Waiting { timers, clock, meter, settled_last });
+                return event.map(|event| feed.took(event));
+            }
+            Ok(Next::End { undelivered }) => {
+                if let Some(trip) = meter.over() {
+                    return Some(Event::Trip(trip));
+                }
+                // Whatever it waits for did not come the last time, either: there is no sense in waiting for it.
+                let waits = undelivered || timers.waiting() > 0 || outside.outstanding() > 0;
+                return waits.then_some(Event::Trip(Trip::Further));
+            }
+            // Timers fire when it is their turn, not when they are due.
+            Ok(Next::Wait) => {
+                let mut none = Timers::default();
+                match outside.next(Waiting { timers: &mut none, clock, meter, settled_last }) {
+                    Some(Event::Settled(outcomes)) => feed.keep(outcomes),
+                    Some(Event::Trip(trip)) => return Some(Event::Trip(trip)),
+                    Some(Event::Timer(_)) | None => return Some(Event::Trip(Trip::Strayed)),
+                }
+            }
+        }
     }
 }
 

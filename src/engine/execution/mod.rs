@@ -5,6 +5,7 @@
 
 mod event_loop;
 mod failure;
+mod feed;
 mod outside;
 pub(super) mod rejections;
 mod turn;
@@ -17,16 +18,18 @@ use serde_json::Value;
 
 use crate::clock::SystemClock;
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::{Origin, Stray};
 use crate::codemode::program::PreparedProgram;
 use crate::engine::isolate::FreshIsolate;
 use crate::engine::lost::Running;
-use crate::engine::state::{RunState, Timers};
+use crate::engine::state::{RunState, Timers, Trip};
 use crate::engine::supervision::Meter;
 use crate::limits::RunLimits;
 use crate::outcome::{RunFailure, RunFailureKind};
 
 use event_loop::Returned;
 
+pub(super) use feed::{Feed, Next};
 pub(super) use outside::{BATCH, BATCH_BYTES, Event, Kept, Outside, Refused, Waiting};
 
 /// One run, as an isolate's thread gets it.
@@ -36,6 +39,10 @@ pub(super) struct Execution {
     pub(super) limits: RunLimits,
     pub(super) meter: Arc<Meter>,
     pub(super) outside: Rc<dyn Outside>,
+    /// Where its clock and its chance begin.
+    pub(super) origin: Origin,
+    /// What has passed of the run already.
+    pub(super) spent: Duration,
 }
 
 /// How the program ended.
@@ -44,12 +51,30 @@ pub(super) struct Ended {
     pub(super) result: Result<Option<Value>, RunFailure>,
     pub(super) busy: Duration,
     pub(super) notes: Vec<String>,
+    /// What the program took after its last call (L-9).
+    pub(super) inputs: String,
+    /// How it left its recording; absent when it did not, or had none.
+    pub(super) stray: Option<Stray>,
+}
+
+impl Ended {
+    /// Without a word of the program itself.
+    pub(super) fn without_program(failure: RunFailure, busy: Duration) -> Self {
+        Self { result: Err(failure), busy, notes: Vec::new(), inputs: String::new(), stray: None }
+    }
 }
 
 /// Runs one program to its end on this thread; `begun` is called once when its first turn is over. The isolate is
 /// of no use afterwards (E-2).
 pub(super) fn execute(isolate: &mut FreshIsolate, execution: Execution, begun: impl FnOnce()) -> Ended {
-    let Execution { program, bindings, limits, meter, outside } = execution;
+    let Execution { program, bindings, limits, meter, outside, origin, spent } = execution;
+    let feed = match Feed::new(&origin, spent) {
+        Ok(feed) => feed,
+        Err(trip) => {
+            let ended = Ended::without_program(trip.failure(&limits), meter.busy());
+            return Ended { stray: trip.stray(), ..ended };
+        }
+    };
     let state = RunState {
         context: isolate.context.clone(),
         program,
@@ -64,11 +89,13 @@ pub(super) fn execute(isolate: &mut FreshIsolate, execution: Execution, begun: i
         promise: None,
         unhandled: rejections::Rejections::default(),
         interrupted_at: None,
+        feed,
     };
     isolate.begin_run(state);
     let running = Running::begin(&meter);
     let returned = event_loop::run(isolate, begun);
     let timers = isolate.state().map_or(0, |state| state.timers.waiting());
+    let inputs = isolate.state().map(|state| state.feed.take()).unwrap_or_default();
     isolate.end_run();
     drop(running);
     let (result, notes) = match returned {
@@ -77,7 +104,8 @@ pub(super) fn execute(isolate: &mut FreshIsolate, execution: Execution, begun: i
         }
         Err(failure) => (Err(failure), Vec::new()),
     };
-    Ended { result, busy: meter.busy(), notes }
+    let stray = if result.is_err() { meter.tripped().and_then(Trip::stray) } else { None };
+    Ended { result, busy: meter.busy(), notes, inputs, stray }
 }
 
 fn left_timers(count: usize) -> String {

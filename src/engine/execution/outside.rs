@@ -15,8 +15,11 @@ use crate::engine::supervision::Meter;
 pub(in crate::engine) trait Outside {
     /// Joins a call to the lane's queue and returns its number, counted from 1. Never waits.
     ///
-    /// `tool` is the index of a binding, `args` JSON text.
-    fn submit(&self, tool: usize, args: String) -> Result<u64, Refused>;
+    /// `tool` is the index of a binding, `args` JSON text; `inputs` is what the program took since its call before.
+    fn submit(&self, tool: usize, args: String, inputs: String) -> Result<u64, Refused>;
+
+    /// Calls whose outcome the program does not have yet.
+    fn outstanding(&self) -> u64;
 
     /// Takes one line; it has been counted already.
     fn line(&self, level: LogLevel, text: &str);

@@ -81,20 +81,16 @@ impl InProcessRuntime {
             Ok(host) => self.start(request, &handle, &lane, &logs, &host, &mut notes).await,
             Err(failure) => Err(failure),
         };
-        let (mut result, busy) = match started {
-            Ok(Ended { result, busy, notes: ended }) => {
-                notes.extend(ended);
-                (result, busy)
-            }
-            Err(failure) => (Err(failure), Duration::ZERO),
-        };
+        let Ended { mut result, busy, notes: ended, inputs, stray } =
+            started.unwrap_or_else(|failure| Ended::without_program(failure, Duration::ZERO));
+        notes.extend(ended);
         handle.close();
         let report = shared_lane::finish(&handle, lane).await;
         let printed = logs.take();
         if let Err(failure) = &mut result {
             shorten(&mut failure.message);
         }
-        RunReport { result, logs: printed, notes, lane: report, busy }
+        RunReport { result, logs: printed, notes, inputs, stray, lane: report, busy }
     }
 
     /// Runs the program to its end, or to the point where its thread is lost.
@@ -107,7 +103,8 @@ impl InProcessRuntime {
         host: &Handle,
         notes: &mut Vec<String>,
     ) -> Result<Ended, RunFailure> {
-        let RunRequest { program, bindings, limits, session: _, clock, state, cancel, logs: _ } = request;
+        let RunRequest { program, bindings, origin, limits, session: _, clock, state, cancel, logs: _ } =
+            request;
         // Preparing and waiting for an isolate are part of the run: they count, and they end with it.
         let begun = clock.monotonic();
         let (program, told) = tokio::select! {
@@ -138,6 +135,8 @@ impl InProcessRuntime {
             lane: lane.clone(),
             logs: Arc::clone(logs),
             meter: Arc::clone(&meter),
+            origin,
+            spent,
             host: host.clone(),
             pool: self.pool.clone(),
             reply,
@@ -148,7 +147,7 @@ impl InProcessRuntime {
             () = meter.gave_up() => {
                 self.lost.fetch_add(1, Ordering::Relaxed);
                 let trip = meter.tripped().unwrap_or(Trip::Busy);
-                Ok(Ended { result: Err(trip.failure(&limits)), busy: meter.busy(), notes: Vec::new() })
+                Ok(Ended::without_program(trip.failure(&limits), meter.busy()))
             }
         }
     }

@@ -59,7 +59,7 @@ impl Near {
 }
 
 impl Outside for Near {
-    fn submit(&self, tool: usize, args: String) -> Result<u64, Refused> {
+    fn submit(&self, tool: usize, args: String, inputs: String) -> Result<u64, Refused> {
         let Some(tool) = self.bindings.tool(tool).cloned() else {
             return Err(Refused::Error("there is no such tool".to_owned()));
         };
@@ -67,11 +67,15 @@ impl Outside for Near {
         let args = serde_json::from_str(&args).map_err(|error| {
             Refused::Error(format!("the arguments are not JSON that can be read: {error}"))
         })?;
-        self.handle.submit_read(tool, args, bytes).map_err(|error| match error {
+        self.handle.submit_read(tool, args, bytes, inputs).map_err(|error| match error {
             SubmitError::TooMany { .. } => Refused::Trip(Trip::Calls),
             SubmitError::TooLarge { .. } => Refused::Trip(Trip::Queue),
             SubmitError::Closed => Refused::Error(error.to_string()),
         })
+    }
+
+    fn outstanding(&self) -> u64 {
+        self.handle.outstanding()
     }
 
     fn line(&self, level: LogLevel, text: &str) {

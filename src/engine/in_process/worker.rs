@@ -5,12 +5,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::codemode::StateDraft;
 use crate::codemode::bindings::Bindings;
+use crate::codemode::inputs::Origin;
 use crate::codemode::lane::LaneHandle;
 use crate::codemode::program::PreparedProgram;
 use crate::engine::execution::{Ended, Execution, Outside, execute};
@@ -34,6 +36,9 @@ pub(super) struct Job {
     pub(super) lane: SharedLane,
     pub(super) logs: Arc<Logs>,
     pub(super) meter: Arc<Meter>,
+    pub(super) origin: Origin,
+    /// What has passed of the run already.
+    pub(super) spent: Duration,
     /// The host's runtime: bodies and timers belong to it.
     pub(super) host: tokio::runtime::Handle,
     /// Where the next isolate is made ready once this program has begun.
@@ -56,7 +61,22 @@ pub(super) fn serve(limits: IsolateLimits, jobs: &Receiver<Job>, announce: impl 
 }
 
 fn run(mut isolate: FreshIsolate, job: Job) {
-    let Job { program, bindings, limits, state, cancel, handle, lane, logs, meter, host, pool, reply } = job;
+    let Job {
+        program,
+        bindings,
+        limits,
+        state,
+        cancel,
+        handle,
+        lane,
+        logs,
+        meter,
+        origin,
+        spent,
+        host,
+        pool,
+        reply,
+    } = job;
     let _runtime = host.enter();
     let near = Rc::new(Near {
         park: Park::new(),
@@ -69,7 +89,8 @@ fn run(mut isolate: FreshIsolate, job: Job) {
         cancel,
     });
     let outside = Rc::clone(&near) as Rc<dyn Outside>;
-    let execution = Execution { program, bindings, limits, meter: Arc::clone(&meter), outside };
+    let execution =
+        Execution { program, bindings, limits, meter: Arc::clone(&meter), outside, origin, spent };
     let ended = execute(&mut isolate, execution, || pool.refill());
     if reply.send(ended).is_err() && !meter.is_given_up() {
         // The host let go of the run: nobody else ends its calls and tells the ledger.

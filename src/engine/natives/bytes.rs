@@ -2,6 +2,9 @@
 //!
 //! Owns what needs native code. It reads and writes only the views that it is handed.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use sha1::Digest;
 
 use crate::engine::natives::{give_text, state, stop, text, throw};
@@ -15,9 +18,8 @@ pub(super) fn random(
 ) {
     let Ok(view) = v8::Local::<v8::Uint8Array>::try_from(args.get(0)) else { return };
     let mut bytes = vec![0; view.byte_length()];
-    if getrandom::fill(&mut bytes).is_err() {
-        return throw(scope, "the system has no randomness to give");
-    }
+    let Some(state) = state(scope) else { return };
+    state.feed.fill(&mut bytes);
     let offset = view.byte_offset();
     let Some(buffer) = view.buffer(scope) else { return };
     let store = buffer.get_backing_store();
@@ -25,6 +27,69 @@ pub(super) fn random(
         cell.set(byte);
     }
 }
+
+/// `chance() -> number`: 32 bits.
+pub(super) fn chance(
+    scope: &mut v8::PinScope<'_, '_>,
+    _args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(state) = state(scope) else { return };
+    let mut bytes = [0; 4];
+    state.feed.fill(&mut bytes);
+    value.set_int32(i32::from_le_bytes(bytes));
+}
+
+/// `uuid() -> string`: of version 4.
+pub(super) fn uuid(
+    scope: &mut v8::PinScope<'_, '_>,
+    _args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(state) = state(scope) else { return };
+    let mut bytes = [0; 16];
+    state.feed.fill(&mut bytes);
+    let version = 4_u128 << 76 | 2_u128 << 62;
+    let bits = u128::from_be_bytes(bytes) & !(0xf_u128 << 76 | 3_u128 << 62) | version;
+    let digits = format!("{bits:032x}");
+    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
+    give_text(scope, value, &parts.join("-"));
+}
+
+/// `toBase64(text) -> string | undefined`: nothing for a text with a character past U+00FF.
+pub(super) fn to_base64(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(text) = text(scope, args, 0) else { return };
+    let bytes: Option<Vec<u8>> = text.chars().map(|letter| u8::try_from(letter).ok()).collect();
+    if let Some(bytes) = bytes {
+        give_text(scope, value, &STANDARD.encode(bytes));
+    }
+}
+
+/// `fromBase64(text) -> string | undefined`: each byte as a character; nothing for what is not base64.
+pub(super) fn from_base64(
+    scope: &mut v8::PinScope<'_, '_>,
+    args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(mut text) = text(scope, args, 0) else { return };
+    text.retain(|letter| !matches!(letter, ' ' | '\t' | '\n' | '\u{c}' | '\r'));
+    if let Ok(bytes) = FORGIVING.decode(text) {
+        give_text(scope, value, &bytes.into_iter().map(char::from).collect::<String>());
+    }
+}
+
+/// As browsers read it: the padding may be left out, and spare bits may be set.
+const FORGIVING: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_allow_trailing_bits(true)
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 fn contents(args: &v8::FunctionCallbackArguments<'_>, index: i32) -> Option<Vec<u8>> {
     let view = v8::Local::<v8::ArrayBufferView>::try_from(args.get(index)).ok()?;

@@ -30,7 +30,8 @@ pub(super) fn submit(
         let limit = state.limits.argument_bytes;
         return throw_type(scope, &format!("args is over {limit} bytes as JSON; pass less, or split it"));
     }
-    match state.outside.submit(index, json) {
+    let inputs = state.feed.take();
+    match state.outside.submit(index, json, inputs) {
         #[expect(clippy::cast_precision_loss, reason = "far below 2^53: the limit of calls of a run")]
         Ok(n) => value.set_double(n as f64),
         Err(Refused::Trip(trip)) => stop(scope, trip),
@@ -84,9 +85,33 @@ pub(super) fn now(
     _args: &v8::FunctionCallbackArguments<'_>,
     value: &mut v8::ReturnValue<'_, v8::Value>,
 ) {
+    if let Some(millis) = passed(scope) {
+        value.set_double(f64::from(u32::try_from(millis).unwrap_or(u32::MAX)));
+    }
+}
+
+/// `time() -> number`: milliseconds since the Unix epoch.
+pub(super) fn time(
+    scope: &mut v8::PinScope<'_, '_>,
+    _args: &v8::FunctionCallbackArguments<'_>,
+    value: &mut v8::ReturnValue<'_, v8::Value>,
+) {
+    let Some(millis) = passed(scope) else { return };
     let Some(state) = state(scope) else { return };
-    let millis = u32::try_from(state.clock.monotonic().as_millis()).unwrap_or(u32::MAX);
-    value.set_double(f64::from(millis));
+    #[expect(clippy::cast_precision_loss, reason = "far below 2^53 until the year 287396")]
+    value.set_double(state.feed.started().0.saturating_add(millis) as f64);
+}
+
+/// A reading of the program's clock, in milliseconds since its start; nothing when it strays from what is given again.
+fn passed(scope: &mut v8::PinScope<'_, '_>) -> Option<u64> {
+    let state = state(scope)?;
+    match state.feed.clock(state.clock.monotonic()) {
+        Ok(millis) => Some(millis),
+        Err(trip) => {
+            stop(scope, trip);
+            None
+        }
+    }
 }
 
 /// `arm(id, milliseconds)`

@@ -89,12 +89,14 @@ pub(super) fn carry_on(
 ) -> bool {
     let Job { request, handle, lane, logs, host, begun, reply } = job;
     let _runtime = host.enter();
-    let RunRequest { program, bindings, limits, session: _, clock: _, state, cancel, logs: _ } = request;
+    let RunRequest { program, bindings, origin, limits, session: _, clock: _, state, cancel, logs: _ } =
+        request;
     let WrittenProgram { text, max_bytes: _, review } = program;
     let reviewed = review.is_some();
     let begin = Begin {
         text: (&*text).into(),
         reviewed,
+        origin: std::borrow::Cow::Borrowed(&origin),
         limits: std::borrow::Cow::Borrowed(&limits),
         spent: begun.monotonic(),
         bindings: match sent {
@@ -272,7 +274,7 @@ impl Run<'_> {
                 Some(Said::Review(program)) => {
                     self.reviewing = self.review.take().map(|review| review(Arc::new(*program)));
                 }
-                Some(Said::Ended(finish, value)) => return Ok(Some((finish, value))),
+                Some(Said::Ended(finish, value)) => return Ok(Some((*finish, value))),
             }
         }
         // There may be more, and the lane has its turn first.
@@ -369,7 +371,7 @@ impl Run<'_> {
 
     /// The child said how the program ended.
     fn finished(&mut self, finish: Finish, value: Option<serde_json::Value>) -> (Ended, bool) {
-        let Finish { failure, notes, busy, taken: _, again } = told_briefly(finish);
+        let Finish { failure, notes, busy, taken: _, inputs, stray, again } = told_briefly(finish);
         let busy = busy.min(self.begun.monotonic());
         let stopped = self.stopping.is_some();
         let result = match (self.judged(), failure) {
@@ -387,7 +389,7 @@ impl Run<'_> {
         };
         let mut all = std::mem::take(&mut self.notes);
         all.extend(notes);
-        (Ended { result, busy, notes: all }, again && !stopped)
+        (Ended { result, busy, notes: all, inputs, stray }, again && !stopped)
     }
 
     /// The child has ended without a word.
@@ -417,7 +419,7 @@ impl Run<'_> {
     }
 
     fn without_word(&mut self, failure: RunFailure) -> Ended {
-        Ended { result: Err(failure), busy: self.busy(), notes: std::mem::take(&mut self.notes) }
+        Ended { notes: std::mem::take(&mut self.notes), ..Ended::without_program(failure, self.busy()) }
     }
 }
 

@@ -80,17 +80,16 @@ impl ProcessRuntime {
         let cancel = request.cancel.child_token();
         request.cancel = cancel.clone();
         let _cancels = cancel.drop_guard();
-        let (mut result, busy, notes) = match self.start(request, &handle, &lane, &logs).await {
-            Ok(Ended { result, busy, notes }) => (result, busy, notes),
-            Err(failure) => (Err(failure), Duration::ZERO, Vec::new()),
-        };
+        let started = self.start(request, &handle, &lane, &logs).await;
+        let Ended { mut result, busy, notes, inputs, stray } =
+            started.unwrap_or_else(|failure| Ended::without_program(failure, Duration::ZERO));
         handle.close();
         let report = shared_lane::finish(&handle, lane).await;
         let printed = logs.take();
         if let Err(failure) = &mut result {
             shorten(&mut failure.message);
         }
-        RunReport { result, logs: printed, notes, lane: report, busy }
+        RunReport { result, logs: printed, notes, inputs, stray, lane: report, busy }
     }
 
     async fn start(

@@ -209,7 +209,7 @@ impl LedgerStore for JsonLinesStore {
 }
 
 /// A new file's name survives a loss of power only once its directory does.
-fn sync_directory(path: &Path) -> io::Result<()> {
+pub(super) fn sync_directory(path: &Path) -> io::Result<()> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => File::open(parent)?.sync_all(),
         _ => File::open(".")?.sync_all(),

@@ -7,8 +7,11 @@
 pub(crate) mod conformance;
 mod json_lines;
 mod memory;
+mod named;
 mod reader;
 mod shared;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 #[cfg(test)]
 mod watched;
 
@@ -20,8 +23,11 @@ use std::time::Duration;
 
 pub use json_lines::{FsyncPolicy, JsonLinesStore};
 pub use memory::MemoryStore;
+pub use named::{LedgerReader, OpenedLedger, open_ledger, read_ledger};
 pub use reader::{EventReader, read_events};
 pub use shared::SharedStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::{SqliteReader, SqliteStore, read_sqlite};
 #[cfg(test)]
 pub(crate) use watched::WatchedStore;
 
@@ -110,6 +116,47 @@ pub enum StoreError {
         offset: u64,
         /// How it breaks the order.
         problem: SequenceError,
+    },
+    /// The file is of another kind. It was left as it is.
+    #[error("the file {} is no ledger in SQLite: {reason}; choose another one", path.display())]
+    NotALedger {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead, as far as that can be seen.
+        reason: String,
+    },
+    /// The name asks for SQLite, and the feature `sqlite` is off. Nothing was made.
+    #[error(
+        "the ledger {} is to be in SQLite, which this isolane was built without; choose a name that does not end in \
+         .sqlite, .sqlite3 or .db, or build it with the feature `sqlite`",
+        path.display()
+    )]
+    NoSqlite {
+        /// The path.
+        path: PathBuf,
+    },
+    /// The file was made by a later isolane. It was left as it is.
+    #[error(
+        "the ledger {} is a file of version {version}, and this isolane knows up to version {known}; use a newer one",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        version: i64,
+        /// The newest version that is known here.
+        known: i64,
+    },
+    /// A row is not an event, or breaks the order of its session. The file was left as it is.
+    #[error("row {row} of the ledger {}: {reason}", path.display())]
+    Row {
+        /// The file.
+        path: PathBuf,
+        /// The row, by its `id`.
+        row: i64,
+        /// What is wrong with it.
+        reason: String,
     },
     /// An event that was to be appended breaks the order of its session.
     #[error("cannot append to the ledger: {0}")]

@@ -160,7 +160,8 @@ struct Versioned {
     v: u32,
 }
 
-fn parse(text: &[u8]) -> Result<LedgerEvent, String> {
+/// The event that the text is, or what is wrong with it.
+pub(super) fn parse(text: &[u8]) -> Result<LedgerEvent, String> {
     if text_exceeds(text) {
         return Err(format!("it is nested more than {MAX_EVENT_DEPTH} levels deep"));
     }

@@ -21,7 +21,9 @@ fn strings(list: &Value) -> Vec<&str> {
 fn an_event_of_every_kind_fits_the_documented_schema() {
     let schema = schema();
     let validator = jsonschema::options().offline().build(&schema).unwrap();
-    let samples = samples();
+    let mut samples = samples();
+    let further = ToolCall::new("c-2", "read", json!({})).in_step(Some(1));
+    samples.push(LedgerEvent { body: further.into(), ..event("s-1", samples.len() as u64 + 1) });
     for event in &samples {
         let written = serde_json::to_value(event).unwrap();
         let problems: Vec<_> = validator.iter_errors(&written).map(|error| error.to_string()).collect();

@@ -6,6 +6,7 @@ mod file;
 mod format;
 mod redaction;
 mod side_path;
+mod transcript;
 
 use std::sync::Arc;
 
@@ -51,6 +52,7 @@ pub(super) fn start(tool: &str, arguments: Value) -> CodeDispatchStart {
         call: call.sub_call(1),
         tool: ToolName::from(tool),
         arguments: Arc::new(arguments),
+        inputs: "c3 s1".to_owned(),
     }
 }
 
@@ -84,6 +86,7 @@ pub(super) fn samples() -> Vec<LedgerEvent> {
         result: Some(json!(null)),
         failure: None,
         notes: Vec::new(),
+        inputs: "t1".to_owned(),
         stats: RunStats { wall_ms: 5, ..RunStats::default() },
     };
     let answered = ToolResult {
@@ -108,7 +111,7 @@ pub(super) fn samples() -> Vec<LedgerEvent> {
         ..answered.clone()
     };
     let bodies: Vec<EventBody> = vec![
-        ToolCall { call: call.clone(), tool: tool.clone(), arguments: Arc::new(json!("not JSON {")) }.into(),
+        ToolCall::new(call.clone(), tool.clone(), json!("not JSON {")).into(),
         ApprovalAsked { call: call.clone(), tool, reason: Some("it writes".to_owned()) }.into(),
         ApprovalDecided { call: call.clone(), decision: ApprovalDecision::AllowedOnce, by: None }.into(),
         PresetChosen { preset: "careful".to_owned() }.into(),
@@ -118,6 +121,7 @@ pub(super) fn samples() -> Vec<LedgerEvent> {
             call: call.clone(),
             program: Arc::from("return 1;"),
             description: Some("one".to_owned()),
+            at: Some(Timestamp(7)),
             seed: Some("00ff".to_owned()),
         }
         .into(),

@@ -88,7 +88,7 @@ impl Bench {
     }
 
     async fn request(&self, tool: &str) -> CallRequest {
-        let call = ToolCall { call: "c1".into(), tool: tool.into(), arguments: Arc::new(json!({})) };
+        let call = ToolCall::new("c1", tool, json!({}));
         let mut request = CallRequest::new("c1", tool, json!({}), "s".into());
         request.scope = Some("agent".into());
         request.event = self.ledger.reserve().await.record(call, []);

@@ -99,7 +99,7 @@ impl Liar {
 
     fn call(&mut self, n: u64, tool: &str, args: &str) {
         let tool = self.tool(tool);
-        self.say(&ToHost::Call { n, tool, args });
+        self.say(&ToHost::Call { n, tool, args, inputs: "" });
     }
 
     fn line(&mut self, text: &str) {
@@ -121,7 +121,15 @@ impl Liar {
 const SETTLED: u8 = 67;
 
 fn finish(again: bool) -> Finish {
-    Finish { failure: None, notes: Vec::new(), busy: Duration::ZERO, taken: 0, again }
+    Finish {
+        failure: None,
+        notes: Vec::new(),
+        busy: Duration::ZERO,
+        taken: 0,
+        inputs: String::new(),
+        stray: None,
+        again,
+    }
 }
 
 fn greeting(protocol: u32, version: &str, failure: Option<&str>) -> String {
@@ -244,14 +252,14 @@ pub(super) const BROKEN: &[Part] = &[
     ),
     (
         "call-of-no-tool",
-        |liar| liar.say(&ToHost::Call { n: 1, tool: u32::MAX, args: "{}" }),
+        |liar| liar.say(&ToHost::Call { n: 1, tool: u32::MAX, args: "{}", inputs: "" }),
         "a call came of tool 4294967295, which is not there",
     ),
     (
         "call-of-the-next-tool",
         |liar| {
             let tool = u32::try_from(liar.tools.len()).unwrap();
-            liar.say(&ToHost::Call { n: 1, tool, args: "{}" });
+            liar.say(&ToHost::Call { n: 1, tool, args: "{}", inputs: "" });
         },
         "a call came of tool 12, which is not there",
     ),

@@ -159,6 +159,22 @@ fn events_of_a_call_that_cannot_be_written_are_told_of() {
     assert!(note.starts_with("events are missing from the file: cannot append"), "{note}");
 }
 
+/// I-3, L-7: the ending of the name chooses a database, which the next run goes on with.
+#[test]
+fn a_name_that_asks_for_it_makes_a_database() {
+    let folder = Folder::new();
+    for _ in 0..2 {
+        let ended = folder.isolane(&["run", "-e", "return 1", "--events", "events.sqlite"]);
+        assert_eq!((ended.code, ended.stdout.as_str(), ended.stderr.as_str()), (Some(0), "1\n", ""));
+    }
+    let path = folder.path().join("events.sqlite");
+    assert!(std::fs::read(&path).unwrap().starts_with(b"SQLite format 3\0"));
+    let events: Vec<_> = isolane::ledger::read_ledger(&path).unwrap().map(Result::unwrap).collect();
+    let kinds: Vec<_> = events.iter().map(|event| event.body.kind()).collect();
+    assert_eq!(kinds, ["run/start", "run/end", "run/start", "run/end"]);
+    assert_ne!(events[0].session, events[2].session);
+}
+
 /// I-3, L-7
 #[test]
 fn a_torn_line_is_told_of() {

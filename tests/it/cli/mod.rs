@@ -1,4 +1,4 @@
-//! The program `isolane`, from the outside: arguments in; output, files and exit code out (I-3, I-4).
+//! The program `isolane`, from the outside: arguments in; output, files and exit code out (I-3, I-4, I-6).
 
 mod check;
 mod commands;
@@ -8,6 +8,7 @@ mod files;
 mod inputs;
 mod json;
 mod limits;
+mod replay;
 mod run;
 mod signals;
 mod terminal;

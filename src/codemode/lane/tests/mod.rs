@@ -39,6 +39,7 @@ fn config() -> LaneConfig {
         max_queued_bytes: 1_000_000,
         max_value_bytes: 1_000_000,
         forwarded_blocks: 8,
+        record_values: false,
         drain: Some(DRAIN),
     }
 }

@@ -40,7 +40,15 @@ impl CodeRuntime for Interpreted {
         };
         Box::pin(async move {
             let (lane, (result, logs)) = tokio::join!(driver.drive(), running);
-            RunReport { result, logs, notes: Vec::new(), lane, busy: Duration::ZERO }
+            RunReport {
+                result,
+                logs,
+                notes: Vec::new(),
+                lane,
+                busy: Duration::ZERO,
+                inputs: String::new(),
+                stray: None,
+            }
         })
     }
 }

@@ -197,6 +197,7 @@ pub(crate) async fn play(case: &Case, runtime: Arc<dyn CodeRuntime>) -> Seen {
     }
     let cancel = CancellationToken::new();
     let run = ProgramRun {
+        record_values: false,
         call: "r".into(),
         parent: None,
         code: case.program.text(),
