@@ -87,26 +87,28 @@ async fn compare_in(isolation: Isolation) {
     compare(&format!("{isolation:?}"), BOUNDS, |_| Arc::clone(&runtime)).await;
 }
 
-/// CM-17 to CM-21, CM-31, L-1 to L-3, L-5: the lane alone, with the model of the language in the place of an engine.
+/// CM-17, CM-18, CM-19, CM-20, CM-21, CM-31, L-2, L-5: the lane alone, with the model of the language in the place of
+/// an engine.
 #[tokio::test]
 async fn programs_do_without_an_engine_what_the_rules_say() {
     let bounds = Bounds { time: false, ..BOUNDS };
     compare("no engine", bounds, |case| Arc::new(Interpreted(Arc::clone(&case.program)))).await;
 }
 
-/// CM-13 to CM-21, CM-23 to CM-25, CM-31, L-1 to L-3, L-5
+/// CM-13, CM-16, CM-17, CM-18, CM-19, CM-20, CM-21, CM-23, CM-24, CM-25, CM-31, L-2, L-5
 #[tokio::test]
 async fn programs_do_in_the_process_what_the_rules_say() {
     compare_in(Isolation::InProcess).await;
 }
 
-/// CM-13 to CM-21, CM-23 to CM-25, CM-31, L-1 to L-3, L-5
+/// CM-13, CM-16, CM-17, CM-18, CM-19, CM-20, CM-21, CM-23, CM-24, CM-25, CM-31, L-2, L-5
 #[tokio::test]
 async fn programs_do_in_children_what_the_rules_say() {
     compare_in(Isolation::Process).await;
 }
 
-/// The programs have what they are to have: a generator that forgets a part tests nothing of it.
+/// For the rules, see CM-17 to CM-25: the programs have what they are to have. A generator that forgets a part tests
+/// nothing of it.
 #[test]
 fn the_programs_are_of_every_kind() {
     let mut texts = String::new();
