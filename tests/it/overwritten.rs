@@ -1,8 +1,8 @@
 //! What a program overwrites changes nothing of what its calls are (CM-13 to CM-16, E-9).
 //!
-//! Owns the programs that overwrite, one after the other, every property of every object that a program can reach, as the
-//! walk of `globals` finds them, so that none is forgotten. What is compared is what the tools were given, what the
-//! ledger says, and what the program got, byte for byte. It calls the tests' host.
+//! Owns the programs that overwrite, one after the other, every property of every object that a program can reach, as
+//! the walk of `globals` finds them, so that none is forgotten. What is compared is what the tools were given, what
+//! the ledger says, and what the program got, byte for byte. It calls the tests' host.
 
 use std::sync::{Arc, Mutex};
 
@@ -39,8 +39,8 @@ const calls = async () => {
 const EACH: &str = r#"
 const entries = [], results = [];
 // The names that one knows them by.
-for (const type of ["JSON", "Promise", "Array", "String", "Object", "Map", "Set", "Reflect", "Error", "Function", "Date",
-    "Number"]) {
+for (const type of ["JSON", "Promise", "Array", "String", "Object", "Map", "Set", "Reflect", "Error", "Function",
+    "Date", "Number"]) {
     if (known.has(globalThis[type])) known.set(globalThis[type], type);
     if (known.has(globalThis[type].prototype)) known.set(globalThis[type].prototype, `${type}.prototype`);
 }
@@ -63,14 +63,16 @@ for (let at = 0; at < entries.length; at++) {
 return results.map(([path, { value, failed }]) => [path, value, [failed.toolName, failed.code, failed.message]]);
 "#;
 
-/// The same with names that are put on prototypes which have none of that name, in every way in which a name can be there.
+/// The same with names that are put on prototypes which have none of that name, in every way in which a name can be
+/// there.
 const ADDED: &str = r#"
 const names = ["then", "toJSON", "tool", "args", "n", "id", "value", "get", "set", "writable", "enumerable",
     "configurable", "length", "0", "1", "2", "name", "code", "message", "details", "ok", "json", "resolve", "reject",
     "site", "call", "rawJSON", "kind", "list", "text", "nested", "gone", "when", "toolName", "stack", "cause", "hidden",
     "tools", "maxArgBytes", "key", "parent", "object", "depth", "problem", "size", "limit", Symbol.iterator,
     Symbol.toPrimitive, Symbol.toStringTag, Symbol.species, Symbol.isConcatSpreadable, Symbol.hasInstance];
-const holders = { Object, Array, Function, Promise, String, Number, Boolean, BigInt, Symbol, Error, Map, Set, Date, RegExp };
+const holders = { Object, Array, Function, Promise, String, Number, Boolean, BigInt, Symbol, Error, Map, Set, Date,
+    RegExp };
 const stolen = [], results = [];
 const ways = [
     ["function", { __proto__: null, value: (take) => typeof take === "function" ? take("stolen") : "stolen" }],

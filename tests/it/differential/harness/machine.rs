@@ -1,8 +1,8 @@
 //! What a generated program does, by the rules of the language alone.
 //!
-//! Owns promises, microtasks and asynchronous functions as ECMAScript has them, to the tick, as far as the generator uses
-//! them; what each statement does stands in `steps`. It never knows of V8 or of the lane: it says which calls a program makes, and is told how each one ended. It
-//! calls nobody but the program's tree.
+//! Owns promises, microtasks and asynchronous functions as ECMAScript has them, to the tick, as far as the generator
+//! uses them; what each statement does stands in `steps`. It never knows of V8 or of the lane: it says which calls a
+//! program makes, and is told how each one ended. It calls nobody but the program's tree.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;

@@ -1,8 +1,8 @@
 //! Random programs against a reference model (5.3 to 5.5, L-2, L-5).
 //!
-//! Owns nothing of its own: `source` chooses, `program` generates, `render` writes the text, `machine` and `steps` say what
-//! the program does, `model` what the lane must do, `play` has it done and `verdict` compares. Nothing here needs an engine:
-//! `interpreted` stands in for one, so that a fuzzer can have the lane to itself.
+//! Owns nothing of its own: `source` chooses, `program` generates, `render` writes the text, `machine` and `steps`
+//! say what the program does, `model` what the lane must do, `play` has it done and `verdict` compares. Nothing here
+//! needs an engine: `interpreted` stands in for one, so that a fuzzer can have the lane to itself.
 
 pub(crate) mod interpreted;
 mod machine;

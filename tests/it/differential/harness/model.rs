@@ -1,7 +1,7 @@
 //! The reference: what must happen to the calls of a program, from the rules of the contract alone.
 //!
-//! Owns a lane of a few lines (CM-17 to CM-21) and the plan of a run: at each moment at which nothing moves, what has been
-//! recorded and which bodies run, and what happens next. It shares no code with the lane. It calls the machine.
+//! Owns a lane of a few lines (CM-17 to CM-21) and the plan of a run: at each moment at which nothing moves, what has
+//! been recorded and which bodies run, and what happens next. It shares no code with the lane. It calls the machine.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;

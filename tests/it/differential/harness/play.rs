@@ -65,6 +65,11 @@ impl Stage {
             && self.running() == moment.running
     }
 
+    /// More has happened than may have by then: what is expected will never be.
+    fn is_beyond(&self, moment: &Moment) -> bool {
+        *self.events.lock().unwrap() > moment.events + 1 || *self.logs.lock().unwrap() > moment.logs
+    }
+
     fn show(&self) -> String {
         let (events, logs) = (*self.events.lock().unwrap(), *self.logs.lock().unwrap());
         format!("events {}, lines {logs}, running {:?}", events.saturating_sub(1), self.running())
@@ -247,10 +252,14 @@ async fn conduct(
     for moment in moments {
         let there = async {
             while !stage.is_at(moment) {
+                if stage.is_beyond(moment) {
+                    return false;
+                }
                 stage.news.notified().await;
             }
+            true
         };
-        if tokio::time::timeout(PATIENCE, there).await.is_err() {
+        if !tokio::time::timeout(PATIENCE, there).await.unwrap_or(false) {
             cancel.cancel();
             return Some(format!("expected {moment:?}, and there is {}", stage.show()));
         }

@@ -1,8 +1,8 @@
 //! Whether what was seen of a run is what its plan expects.
 //!
-//! Owns the comparison: the order of events and who runs beside whom, what the program saw, the report, the notes and the
-//! kind of failure. Where a run's end and the lane are free to come one before the other, it accepts both and nothing
-//! else. It calls nobody.
+//! Owns the comparison: the order of events and who runs beside whom, what the program saw, the report, the notes and
+//! the kind of failure. Where a run's end and the lane are free to come one before the other, it accepts both and
+//! nothing else. It calls nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 
