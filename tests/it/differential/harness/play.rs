@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use isolane::clock::{Clock, ManualClock};
+use isolane::clock::{Clock, ManualClock, SystemClock};
 use isolane::codemode::lane::CommitOrder;
 use isolane::codemode::{CodeRuntime, LogLevel, LogSink, ProgramRun, ProgramRunner, SessionState};
 use isolane::ids::{CallId, SessionId};
@@ -230,12 +230,21 @@ pub(crate) async fn play(case: &Case, runtime: Arc<dyn CodeRuntime>) -> Seen {
             return Seen { outcome, events: kept.events(), bodies: bodies(&stage), missed };
         }
     };
-    if let Ok(outcome) = tokio::time::timeout(PATIENCE, &mut running).await {
+    if let Some(outcome) = soon(&mut running).await {
         return Seen { outcome, events: kept.events(), bodies: bodies(&stage), missed };
     }
     let missed = Some(format!("the run did not end: {}", stage.show()));
     cancel.cancel();
     Seen { outcome: running.await, events: kept.events(), bodies: bodies(&stage), missed }
+}
+
+/// What comes within the time that a test may take for it.
+async fn soon<F: Future>(coming: F) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        come = coming => Some(come),
+        () = SystemClock::new().sleep(PATIENCE) => None,
+    }
 }
 
 fn bodies(stage: &Stage) -> BTreeMap<u64, (String, Value)> {
@@ -259,7 +268,7 @@ async fn conduct(
             }
             true
         };
-        if !tokio::time::timeout(PATIENCE, there).await.unwrap_or(false) {
+        if !soon(there).await.unwrap_or(false) {
             cancel.cancel();
             return Some(format!("expected {moment:?}, and there is {}", stage.show()));
         }
