@@ -6,7 +6,7 @@ use super::{Ended, Folder};
 
 /// Reads two files and writes a third.
 const PROGRAM: &str = "const all = []; \
-    for (const name of ['a.txt', 'b.txt']) all.push((await tools.read({file_path: name})).text.trim()); \
+    for (const name of ['a.txt', 'b.txt']) all.push((await tools.read({file_path: name})).includes('o') && name); \
     console.log(all.join(' and '), Math.random() < 1, Date.now() > 0); \
     try { await tools.write({file_path: 'c.txt', content: all.join('\\n')}) } catch (error) { return error.code } \
     return all.length";
@@ -18,7 +18,7 @@ fn recorded(ledger: &str) -> (Folder, Ended) {
     folder.file("work/b.txt", "two\n");
     let ended =
         folder.isolane(&["run", "-e", PROGRAM, "--root", "work", "--allow-write", "--events", ledger]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "one and two true true\n2\n"), "{ended}");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "a.txt and b.txt true true\n2\n"), "{ended}");
     (folder, ended)
 }
 
@@ -97,7 +97,7 @@ fn a_run_that_was_interrupted_goes_on_or_asks() {
     std::fs::remove_file(folder.path().join("work/a.txt")).unwrap();
     cut(&folder, is_write);
     assert_eq!(folder.isolane(&resume), first);
-    assert_eq!(folder.text("work/c.txt"), "one\ntwo");
+    assert_eq!(folder.text("work/c.txt"), "a.txt\nb.txt");
     // It has its end in the file now, and its calls have no second one.
     let calls =
         folder.text("events.jsonl").lines().filter(|line| line.contains("\"tool/code-dispatch\"")).count();
@@ -117,7 +117,7 @@ fn a_run_that_was_interrupted_goes_on_or_asks() {
     let failed = folder.isolane(&[&resume[..], &["--unsettled", "fail"]].concat());
     assert_eq!(
         (failed.code, failed.stdout.as_str()),
-        (Some(0), "one and two true true\nABORTED\n"),
+        (Some(0), "a.txt and b.txt true true\nABORTED\n"),
         "{failed}"
     );
     assert_eq!(folder.text("work/c.txt"), "somebody's");
@@ -125,7 +125,7 @@ fn a_run_that_was_interrupted_goes_on_or_asks() {
     std::fs::remove_file(folder.path().join("work/c.txt")).unwrap();
     let again = folder.isolane(&[&resume[..], &["--unsettled", "retry", "--json"]].concat());
     assert_eq!((again.code, &again.json()["result"]), (Some(0), &json!(2)), "{again}");
-    assert_eq!(folder.text("work/c.txt"), "one\ntwo");
+    assert_eq!(folder.text("work/c.txt"), "a.txt\nb.txt");
 }
 
 /// I-6, L-10: a call of a tool that can be called twice without harm is made again without a question.
@@ -171,8 +171,18 @@ fn a_run_is_chosen_by_its_session_or_its_call() {
     for id in [session.to_owned(), format!("{session}/call-1")] {
         assert_eq!(folder.isolane(&["replay", "events.jsonl", "--run", &id]).stdout, "first\n");
     }
-    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-1"])), @"");
-    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-9"])), @"");
+    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-1"])), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: 2 runs of events.jsonl are named call-1: SESSION/call-1, SESSION/call-1
+    "#);
+    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-9"])), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: events.jsonl has no run call-9; it has SESSION/call-1, SESSION/call-1
+    "#);
 }
 
 /// I-6, L-10: killed while it works, a command can be gone on with.
