@@ -36,9 +36,11 @@ impl Replayed {
             None => Some(interrupted()),
             Some(failure) => failure.filter(|failure| is_from_outside(failure)).cloned(),
         };
+        let mut is_cut = false;
         let divergence = match ended {
             Some(failure) if course.stray == Some(Stray::Further) && course.call.is_none() => {
                 outcome.result = Err(failure);
+                is_cut = true;
                 None
             }
             _ => course.divergence(),
@@ -46,7 +48,7 @@ impl Replayed {
         // A program that was stopped on its way had no chance to make all its calls.
         let missing = course.missing.filter(|_| outcome.result.as_ref().err().is_none_or(is_its_own));
         let missing = missing.filter(|_| end.is_some()).map(|call| Divergence::Call(*call));
-        let divergence = divergence.or(missing).or_else(|| Divergence::between(end?, &outcome));
+        let divergence = divergence.or(missing).or_else(|| Divergence::between(end?, &outcome, is_cut));
         Self { outcome, divergence, is_whole: end.is_some() }
     }
 }
@@ -144,9 +146,10 @@ pub enum Divergence {
 }
 
 impl Divergence {
-    /// The first thing by which an outcome differs from what was recorded of it.
-    fn between(end: &RunEnd, outcome: &RunOutcome) -> Option<Self> {
-        let lines = end.logs.len().max(outcome.logs.len());
+    /// The first thing by which an outcome differs from what was recorded of it. One that `is_cut` may have printed less:
+    /// what a program took last is not known if something ended it from outside.
+    fn between(end: &RunEnd, outcome: &RunOutcome, is_cut: bool) -> Option<Self> {
+        let lines = if is_cut { outcome.logs.len() } else { end.logs.len().max(outcome.logs.len()) };
         for at in 0..lines {
             let (recorded, printed) = (end.logs.get(at).cloned(), outcome.logs.get(at).cloned());
             if recorded != printed {

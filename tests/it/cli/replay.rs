@@ -6,7 +6,7 @@ use super::{Ended, Folder};
 
 /// Reads two files and writes a third.
 const PROGRAM: &str = "const all = []; \
-    for (const name of ['a.txt', 'b.txt']) all.push((await tools.read({file_path: name})).text.trim()); \
+    for (const name of ['a.txt', 'b.txt']) all.push(JSON.stringify(await tools.read({file_path: name})).length > 5 && name); \
     console.log(all.join(' and '), Math.random() < 1, Date.now() > 0); \
     try { await tools.write({file_path: 'c.txt', content: all.join('\\n')}) } catch (error) { return error.code } \
     return all.length";
@@ -18,7 +18,7 @@ fn recorded(ledger: &str) -> (Folder, Ended) {
     folder.file("work/b.txt", "two\n");
     let ended =
         folder.isolane(&["run", "-e", PROGRAM, "--root", "work", "--allow-write", "--events", ledger]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "one and two true true\n2\n"), "{ended}");
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(0), "a.txt and b.txt true true\n2\n"), "{ended}");
     (folder, ended)
 }
 
@@ -71,7 +71,13 @@ fn a_recorded_program_runs_again() {
 fn a_program_that_does_something_else_fails_with_the_first_difference() {
     let (folder, _) = recorded("events.jsonl");
     change(&folder, "'b.txt'", "'d.txt'");
-    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @"");
+    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @r#"
+    exit: 1
+    stdout:
+    stderr:
+    error[diverged]: call 2 was `read` with {"file_path":"b.txt"} when it was recorded, and is `read` with {"file_path":"d.txt"} now
+    note: the program had no outcome yet of 1 tool call when the run ended: read (never started, nothing happened)
+    "#);
     let json = folder.isolane(&["replay", "events.jsonl", "--json"]);
     assert_eq!((json.code, &json.json()["ok"]), (Some(1), &json!(false)), "{json}");
     assert!(json.json()["replay"]["divergence"].as_str().unwrap().starts_with("call 2 was `read`"), "{json}");
@@ -79,7 +85,12 @@ fn a_program_that_does_something_else_fails_with_the_first_difference() {
     cut(&folder, |event| event["kind"] == "run/end");
     let before = folder.text("events.jsonl");
     let resumed = folder.isolane(&["resume", "events.jsonl", "--root", "work", "--allow-write"]);
-    insta::assert_snapshot!(resumed, @"");
+    insta::assert_snapshot!(resumed, @r#"
+    exit: 1
+    stdout:
+    stderr:
+    error[diverged]: call 2 was `read` with {"file_path":"b.txt"} when it was recorded, and is `read` with {"file_path":"d.txt"} now
+    "#);
     assert_eq!(folder.text("events.jsonl"), before);
 }
 
@@ -94,27 +105,46 @@ fn a_run_that_was_interrupted_goes_on_or_asks() {
     std::fs::remove_file(folder.path().join("work/a.txt")).unwrap();
     cut(&folder, is_write);
     assert_eq!(folder.isolane(&resume), first);
-    assert_eq!(folder.text("work/c.txt"), "one\ntwo");
+    assert_eq!(folder.text("work/c.txt"), "a.txt\nb.txt");
     // It has its end in the file now, and its calls have no second one.
     let calls =
         folder.text("events.jsonl").lines().filter(|line| line.contains("\"tool/code-dispatch\"")).count();
     assert_eq!(calls, 3);
     assert_eq!(folder.isolane(&["replay", "events.jsonl"]), first);
-    insta::assert_snapshot!(shown(&folder.isolane(&resume)), @"");
+    insta::assert_snapshot!(shown(&folder.isolane(&resume)), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: the run of `call-1` has come to its end
+    "#);
     // In the middle of it.
     cut(&folder, |event| is_write(event) && event["kind"] == "tool/code-dispatch");
     let before = folder.text("events.jsonl");
     folder.file("work/c.txt", "somebody's");
-    insta::assert_snapshot!(folder.isolane(&resume), @"");
+    insta::assert_snapshot!(folder.isolane(&resume), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: the run stops before it goes on; say --unsettled retry or --unsettled fail: nothing is known of the end of `call-1:code:3` (`write` with {"file_path":"c.txt","content":"a.txt\nb.txt"}); find out what came of it, and say whether it is made again or fails
+    "#);
     assert_eq!(
         (folder.text("events.jsonl"), folder.text("work/c.txt")),
         (before.clone(), "somebody's".to_owned())
     );
-    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @"");
+    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @r#"
+    exit: 1
+    stdout:
+    a.txt and b.txt true true
+    stderr:
+    error[abort]: the run was interrupted here when it was recorded; it can go on from here by being resumed
+    tool calls that did not finish:
+      write (call-1:code:3): never started, nothing happened
+    note: the program had no outcome yet of 1 tool call when the run ended: write (never started, nothing happened)
+    "#);
     let failed = folder.isolane(&[&resume[..], &["--unsettled", "fail"]].concat());
     assert_eq!(
         (failed.code, failed.stdout.as_str()),
-        (Some(0), "one and two true true\nABORTED\n"),
+        (Some(0), "a.txt and b.txt true true\nABORTED\n"),
         "{failed}"
     );
     assert_eq!(folder.text("work/c.txt"), "somebody's");
@@ -122,7 +152,7 @@ fn a_run_that_was_interrupted_goes_on_or_asks() {
     std::fs::remove_file(folder.path().join("work/c.txt")).unwrap();
     let again = folder.isolane(&[&resume[..], &["--unsettled", "retry", "--json"]].concat());
     assert_eq!((again.code, &again.json()["result"]), (Some(0), &json!(2)), "{again}");
-    assert_eq!(folder.text("work/c.txt"), "one\ntwo");
+    assert_eq!(folder.text("work/c.txt"), "a.txt\nb.txt");
 }
 
 /// I-6, L-10: a call of a tool that can be called twice without harm is made again without a question.
@@ -140,14 +170,39 @@ fn what_can_be_done_twice_is_done_again() {
 fn what_cannot_be_run_again_is_said() {
     let (folder, _) = recorded("events.jsonl");
     change(&folder, "\"value\":", "\"was\":");
-    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @"");
+    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: the value of `call-1:code:1` was not recorded; a host whose runs are to be run again has to say so before (`HostBuilder::record_values`)
+    "#);
     change(&folder, "\"seed\":", "\"was\":");
-    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @"");
-    insta::assert_snapshot!(folder.isolane(&["replay", "nope.jsonl"]), @"");
-    insta::assert_snapshot!(folder.isolane(&["resume", "nope.jsonl"]), @"");
+    insta::assert_snapshot!(folder.isolane(&["replay", "events.jsonl"]), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: the run of `call-1` was recorded without its clock and seed
+    "#);
+    insta::assert_snapshot!(folder.isolane(&["replay", "nope.jsonl"]), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: cannot read the ledger nope.jsonl: No such file or directory (os error 2)
+    "#);
+    insta::assert_snapshot!(folder.isolane(&["resume", "nope.jsonl"]), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: cannot read the ledger nope.jsonl: No such file or directory (os error 2)
+    "#);
     assert!(!folder.path().join("nope.jsonl").exists());
     folder.file("empty.jsonl", "");
-    insta::assert_snapshot!(folder.isolane(&["replay", "empty.jsonl"]), @"");
+    insta::assert_snapshot!(folder.isolane(&["replay", "empty.jsonl"]), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: empty.jsonl tells of no run
+    "#);
     folder.file("notes.txt", "not events\n");
     assert!(
         folder.isolane(&["replay", "notes.txt"]).stderr.starts_with("error: line 1 of the ledger notes.txt")
@@ -168,8 +223,18 @@ fn a_run_is_chosen_by_its_session_or_its_call() {
     for id in [session.to_owned(), format!("{session}/call-1")] {
         assert_eq!(folder.isolane(&["replay", "events.jsonl", "--run", &id]).stdout, "first\n");
     }
-    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-1"])), @"");
-    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-9"])), @"");
+    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-1"])), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: 2 runs of events.jsonl are named call-1: SESSION/call-1, SESSION/call-1
+    "#);
+    insta::assert_snapshot!(shown(&folder.isolane(&["replay", "events.jsonl", "--run", "call-9"])), @r#"
+    exit: 2
+    stdout:
+    stderr:
+    error: events.jsonl has no run call-9; it has SESSION/call-1, SESSION/call-1
+    "#);
 }
 
 /// I-6, L-10: killed while it works, a command can be gone on with.
