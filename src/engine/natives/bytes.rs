@@ -78,17 +78,22 @@ pub(super) fn from_base64(
 ) {
     let Some(mut text) = text(scope, args, 0) else { return };
     text.retain(|letter| !matches!(letter, ' ' | '\t' | '\n' | '\u{c}' | '\r'));
+    // All of the padding or none of it.
+    if text.len() % 4 == 0 {
+        let padding = text.bytes().rev().take(2).take_while(|byte| *byte == b'=').count();
+        text.truncate(text.len() - padding);
+    }
     if let Ok(bytes) = FORGIVING.decode(text) {
         give_text(scope, value, &bytes.into_iter().map(char::from).collect::<String>());
     }
 }
 
-/// As browsers read it: the padding may be left out, and spare bits may be set.
+/// As browsers read what is left without its padding: spare bits may be set.
 const FORGIVING: GeneralPurpose = GeneralPurpose::new(
     &base64::alphabet::STANDARD,
     GeneralPurposeConfig::new()
         .with_decode_allow_trailing_bits(true)
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent),
+        .with_decode_padding_mode(DecodePaddingMode::RequireNone),
 );
 
 fn contents(args: &v8::FunctionCallbackArguments<'_>, index: i32) -> Option<Vec<u8>> {

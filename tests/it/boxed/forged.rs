@@ -107,8 +107,10 @@ async fn an_exit_code_is_a_typed_end() {
         (72, "heap"),
         (73, "engine-exit"),
         (74, "call-limit"),
+        (75, "abort"),
+        (76, "abort"),
     ];
-    for code in [0, 1, 2, 3, 64, 75, 101, 137, 255].into_iter().chain(kinds.map(|(code, _)| code)) {
+    for code in [0, 1, 2, 3, 64, 77, 101, 137, 255].into_iter().chain(kinds.map(|(code, _)| code)) {
         let part = format!("exits-{code}");
         let program = forged(&part);
         let failure = run_on(program.options(&limits()), &limits()).await.result.unwrap_err();
