@@ -114,14 +114,8 @@ impl Liar {
 }
 
 fn finish(again: bool) -> Finish {
-    Finish {
-        failure: None,
-        notes: Vec::new(),
-        busy: Duration::ZERO,
-        inputs: String::new(),
-        stray: None,
-        again,
-    }
+    let (notes, inputs) = (Vec::new(), String::new());
+    Finish { failure: None, notes, busy: Duration::ZERO, inputs, stray: None, again }
 }
 
 fn greeting(protocol: u32, version: &str, failure: Option<&str>) -> String {
