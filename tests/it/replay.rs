@@ -171,7 +171,7 @@ async fn a_program_that_does_something_else_is_noticed() {
     "#);
 }
 
-/// L-9, CM-30: a run that was ended from outside ends there again, at once; what it waited for is not waited for.
+/// L-9: a run that was ended from outside ends there again, at once; what it waited for is not waited for.
 #[tokio::test]
 async fn a_run_that_was_cancelled_ends_where_it_was() {
     for isolation in [Isolation::Process, Isolation::InProcess] {
