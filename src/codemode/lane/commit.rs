@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use crate::codemode::lane::CommitOrder;
 use crate::codemode::lane::driver::LaneDriver;
+use crate::codemode::lane::recorded::{RecordedOutcome, lost_before};
 use crate::codemode::lane::report::{Handed, not_text};
 use crate::codemode::lane::shared::{LaneHandle, Settlement};
-use crate::ids::ToolName;
+use crate::ids::{CallId, ToolName};
 use crate::json::estimated_size;
 use crate::ledger::{CodeDispatchStart, Settled};
 use crate::outcome::{CallFailure, CallResult, CallSuccess, ErrorCode, SubCallState};
@@ -151,13 +152,21 @@ impl LaneDriver {
         self.handle.close();
         let aside = std::mem::take(&mut self.aside);
         for queued in aside.into_iter().chain(self.handle.drop_queued()) {
+            let id = self.root.parent.sub_call(queued.n);
             // It is compared all the same: nobody may have waited for it.
-            if self.divergence.is_none()
-                && let Err(divergence) = self.recorded.take(queued.n, &queued.tool, &queued.args)
-            {
-                self.divergence = Some(divergence);
+            let recorded = match self.divergence {
+                None => self.recorded.take(queued.n, &queued.tool, &queued.args),
+                Some(_) => Ok(None),
+            };
+            match recorded {
+                Ok(Some(recorded)) => {
+                    self.recall(queued.n, id, queued.tool, recorded.outcome);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(divergence) => self.divergence = Some(divergence),
             }
-            self.records.never_started(self.root.parent.sub_call(queued.n), queued.tool);
+            self.records.never_started(id, queued.tool);
             // They have no event that could keep it.
             self.inputs.push(' ');
             self.inputs.push_str(&queued.inputs);
@@ -172,6 +181,21 @@ impl LaneDriver {
             match at_rest.await {
                 Some(at_rest) => self.commit_at_rest(at_rest).await,
                 None => return self.leave_undrained().await,
+            }
+        }
+    }
+
+    /// What is to be reported of a call that is not made now and had started when its run was recorded.
+    fn recall(&mut self, n: u64, id: CallId, tool: ToolName, outcome: RecordedOutcome) {
+        self.records.start(id, tool.clone());
+        match outcome {
+            RecordedOutcome::Settled(Ok(CallSuccess { content, deferred, concludes_turn, .. })) => {
+                let blocks = not_text(&content);
+                self.records.succeed(n, Handed { deferred, concludes_turn, blocks });
+            }
+            RecordedOutcome::Settled(Err(failure)) => self.records.fail(n, state_of(failure.code), &failure),
+            RecordedOutcome::Lost | RecordedOutcome::Again => {
+                self.records.fail(n, SubCallState::Unknown, &lost_before(&tool));
             }
         }
     }

@@ -138,8 +138,8 @@ fn a_run_that_was_interrupted_goes_on_or_asks() {
     stderr:
     error[abort]: the run was interrupted here when it was recorded; it can go on from here by being resumed
     tool calls that did not finish:
-      write (call-1:code:3): never started, nothing happened
-    note: the program had no outcome yet of 1 tool call when the run ended: write (never started, nothing happened)
+      write (call-1:code:3): outcome unknown
+    note: the program had no outcome yet of 1 tool call when the run ended: write (outcome unknown)
     "#);
     let failed = folder.isolane(&[&resume[..], &["--unsettled", "fail"]].concat());
     assert_eq!(
