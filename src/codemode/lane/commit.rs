@@ -160,7 +160,7 @@ impl LaneDriver {
             };
             match recorded {
                 Ok(Some(recorded)) => {
-                    self.recall(queued.n, id, queued.tool, recorded.outcome);
+                    self.recall(queued.n, id, &queued.tool, recorded.outcome);
                     continue;
                 }
                 Ok(None) => {}
@@ -186,7 +186,7 @@ impl LaneDriver {
     }
 
     /// What is to be reported of a call that is not made now and had started when its run was recorded.
-    fn recall(&mut self, n: u64, id: CallId, tool: ToolName, outcome: RecordedOutcome) {
+    fn recall(&mut self, n: u64, id: CallId, tool: &ToolName, outcome: RecordedOutcome) {
         self.records.start(id, tool.clone());
         match outcome {
             RecordedOutcome::Settled(Ok(CallSuccess { content, deferred, concludes_turn, .. })) => {
@@ -195,7 +195,7 @@ impl LaneDriver {
             }
             RecordedOutcome::Settled(Err(failure)) => self.records.fail(n, state_of(failure.code), &failure),
             RecordedOutcome::Lost | RecordedOutcome::Again => {
-                self.records.fail(n, SubCallState::Unknown, &lost_before(&tool));
+                self.records.fail(n, SubCallState::Unknown, &lost_before(tool));
             }
         }
     }
