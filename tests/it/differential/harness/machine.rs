@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::Future;
+use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context, Poll, Waker};
@@ -119,9 +120,34 @@ pub(crate) enum Standing {
     Threw(Fault, bool),
 }
 
+/// A program that runs, and that is let go of with this: what waits for ever holds the machine that it waits in.
+pub(crate) struct Started(Machine);
+
+impl Deref for Started {
+    type Target = Machine;
+
+    fn deref(&self) -> &Machine {
+        &self.0
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let waiting = self.0.0.lock().map(|mut inner| {
+            (
+                std::mem::take(&mut inner.promises),
+                std::mem::take(&mut inner.microtasks),
+                std::mem::take(&mut inner.tasks),
+            )
+        });
+        // The lock is free again: what is dropped here may take it.
+        drop(waiting);
+    }
+}
+
 impl Machine {
     /// Begins a program, which may make so many calls, and runs it until it waits.
-    pub(crate) fn start(program: &Arc<Program>) -> Self {
+    pub(crate) fn start(program: &Arc<Program>) -> Started {
         let machine = Self(Arc::new(Mutex::new(Inner {
             promises: Vec::new(),
             microtasks: VecDeque::new(),
@@ -145,7 +171,7 @@ impl Machine {
         // Whoever runs the program looks at its promise.
         machine.handle(main);
         machine.drain();
-        machine
+        Started(machine)
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::machine::{Fault, Machine, Outcome, Standing, Submission, Val};
+use super::machine::{Fault, Machine, Outcome, Standing, Started, Submission, Val};
 use super::program::{Given, Program, Setting, ToolKind};
 use super::source::Source;
 
@@ -241,7 +241,7 @@ pub(crate) fn plan(program: &Arc<Program>, source: &mut Source<'_>) -> Plan {
 }
 
 struct Planner {
-    machine: Machine,
+    machine: Started,
     lane: Lane,
     moments: Vec<Moment>,
     certain: usize,
