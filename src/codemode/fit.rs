@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::json::estimated_size;
+use crate::json::{estimated_size, text_of};
 
 /// What stands in the place of what was left out begins with this, as a member's name or as text.
 const LEFT_OUT: &str = "…";
@@ -34,12 +34,12 @@ pub(super) fn fit_value(value: &Value, room: usize) -> (String, bool) {
         if pretty.len() <= room {
             return (pretty, false);
         }
-        let compact = value.to_string();
+        let compact = text_of(value);
         if compact.len() <= room {
             return (compact, false);
         }
     }
-    let text = fitted(value, room).to_string();
+    let text = text_of(&fitted(value, room));
     if text.len() <= room { (text, true) } else { (cut_raw(&text, room), true) }
 }
 
@@ -88,44 +88,24 @@ fn whole_lines<'a>(lines: impl Iterator<Item = &'a String>, room: usize) -> (usi
     (count, bytes)
 }
 
-/// A value that takes at most `room` bytes as compact JSON, if it is not less than [`HARDLY`].
+/// What is left of a value that takes more than `room` bytes as compact JSON: no more than that, if `room` is not less
+/// than [`HARDLY`].
 fn fitted(value: &Value, room: usize) -> Value {
     match value {
-        _ if written(value) <= room => value.clone(),
         Value::String(text) => Value::String(cut_quoted(text, room)),
         Value::Array(items) => Value::Array(fitted_items(items, room)),
         Value::Object(members) => Value::Object(fitted_members(members, room)),
-        // No number and no word takes as much as the least room; a number may for the estimate's sake.
+        // No number and no word takes as much as the least room.
         other => other.clone(),
     }
 }
 
-/// What a value takes as compact JSON, exactly for all but the largest values of no interest: numbers that have a
-/// fraction are written out.
+/// What a value takes as compact JSON, exactly.
 fn written(value: &Value) -> usize {
     match value {
-        Value::Number(number) => number.to_string().len(),
+        // The estimate is exact for them.
         Value::Null | Value::Bool(_) | Value::String(_) => estimated_size(value),
-        // Numbers make the estimate wrong by less than a half.
-        Value::Array(_) | Value::Object(_) => {
-            let mut counter = Counter(0);
-            // Counting cannot fail.
-            let _ = serde_json::to_writer(&mut counter, value);
-            counter.0
-        }
-    }
-}
-
-struct Counter(usize);
-
-impl std::io::Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0 += bytes.len();
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+        other => text_of(other).len(),
     }
 }
 

@@ -176,6 +176,14 @@ struct Draft {
 }
 
 impl Draft {
+    /// Why a key cannot be written or deleted now.
+    fn writable(&self, key: &str) -> Result<(), StateError> {
+        if self.closed {
+            return Err(StateError::Closed);
+        }
+        if outputs::is_output(key) { Err(StateError::Output) } else { Ok(()) }
+    }
+
     /// What a key takes as the run sees it.
     fn bytes_of(&self, key: &str, kept: &Kept) -> usize {
         match self.changes.get(key) {
@@ -239,12 +247,7 @@ impl StateDraft {
         let value = serde_json::from_str(json).map_err(|error| StateError::NotJson(error.to_string()))?;
         let entry = Entry { value: Arc::new(value), bytes: cost(key, json.len()) };
         let mut draft = self.lock();
-        if draft.closed {
-            return Err(StateError::Closed);
-        }
-        if outputs::is_output(key) {
-            return Err(StateError::Output);
-        }
+        draft.writable(key)?;
         let kept = self.state.lock();
         let before = draft.bytes_of(key, &kept);
         let bytes = (kept.bytes + draft.bytes + entry.bytes).saturating_sub(draft.replaced + before);
@@ -262,12 +265,7 @@ impl StateDraft {
     /// [`StateError::Closed`] and [`StateError::Output`].
     pub fn delete(&self, key: &str) -> Result<bool, StateError> {
         let mut draft = self.lock();
-        if draft.closed {
-            return Err(StateError::Closed);
-        }
-        if outputs::is_output(key) {
-            return Err(StateError::Output);
-        }
+        draft.writable(key)?;
         let kept = self.state.lock();
         // A value is never free: its key has a cost.
         let has = draft.bytes_of(key, &kept) > 0;

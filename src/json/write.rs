@@ -133,6 +133,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::json::size::any_json;
     use crate::json::{dismantle, nested};
 
     /// CM-15
@@ -155,25 +156,6 @@ mod tests {
         let deep = nested(100_000);
         assert!(text_of(&deep).len() >= 200_000);
         dismantle(deep);
-    }
-
-    fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            any::<u64>().prop_map(Value::from),
-            any::<f64>().prop_map(Value::from),
-            any::<String>().prop_map(Value::from),
-            "[ -~\"\\\\\n]{0,100}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(6, 128, 8, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
-                prop::collection::vec((any::<String>(), inner), 0..8)
-                    .prop_map(|members| Value::Object(members.into_iter().collect())),
-            ]
-        })
     }
 
     proptest! {
